@@ -1,0 +1,1 @@
+"""The API, client, CLI and panel of Vardy."""

@@ -1,0 +1,1 @@
+"""The worker of Vardy, and the shared half that its API builds on."""

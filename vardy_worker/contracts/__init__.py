@@ -1,0 +1,1 @@
+"""Contract types: plain values that every part of Vardy may import. No I/O."""

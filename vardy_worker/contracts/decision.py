@@ -1,0 +1,27 @@
+"""A person's word on one plan digest."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from vardy_worker.contracts.base import Contract
+from vardy_worker.contracts.user import User
+
+
+class Choice(StrEnum):
+    """What a decision says."""
+
+    APPROVE = "approve"
+    DENY = "deny"
+
+
+class Decision(Contract):
+    """A decision as recorded. `via` says where it came from: `api`, `cli`, `panel`, `callback`."""
+
+    decision: Choice
+    digest: str
+    user: User
+    reason: str = ""
+    via: str = "api"
+    key_id: str = ""
+    at_ms: int

@@ -1,0 +1,53 @@
+"""One question to a language model, and its answer."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from vardy_worker.contracts.base import Contract
+
+
+class Message(Contract):
+    """One chat message."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class ModelRequest(Contract):
+    """What is asked. `fallbacks` are tried in order when `model` cannot be reached."""
+
+    messages: tuple[Message, ...]
+    model: str
+    fallbacks: tuple[str, ...] = ()
+    timeout_seconds: float = 60
+    retries: int = 2
+    purpose: Literal["program", "explore", "classify", "ai"] = "program"
+    job_id: str = ""
+
+
+class TokenUsage(Contract):
+    """Tokens and cost of some calls. `cost_usd` is 0 for models without a known price."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float = 0.0
+
+    def plus(self, other: TokenUsage) -> TokenUsage:
+        """The sum of both."""
+        return TokenUsage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cost_usd=self.cost_usd + other.cost_usd,
+        )
+
+
+class ModelReply(Contract):
+    """The model's text. `model` is the one that answered, `finish_reason` as litellm normalises it."""
+
+    text: str
+    finish_reason: str = "stop"
+    model: str
+    usage: TokenUsage = Field(default_factory=TokenUsage)

@@ -1,0 +1,67 @@
+"""The plan: ordered effects, its canonical bytes and the digest that names it."""
+
+from __future__ import annotations
+
+import hashlib
+
+from vardy_worker.contracts.base import Contract, JsonObject, canonical_json, safe_integers
+from vardy_worker.contracts.execution import EffectDraft, Ref
+
+
+class Effect(Contract):
+    """One recorded call of a write function, at position `seq` (from 0)."""
+
+    seq: int
+    function: str
+    version: str
+    args: JsonObject
+    refs: tuple[Ref, ...] = ()
+
+
+class PlanBody(Contract):
+    """Exactly what the digest covers, and what is stored, shown and executed."""
+
+    job_id: str
+    revision: int
+    program_sha256: str
+    params_sha256: str
+    rules_digest: str
+    requester: str
+    effects: tuple[Effect, ...]
+
+
+class Plan(Contract):
+    """A plan as stored: the canonical text and its SHA-256 in hex."""
+
+    digest: str
+    text: str
+
+    def body(self) -> PlanBody:
+        """The effects, read back from the exact text that was hashed."""
+        return PlanBody.model_validate_json(self.text)
+
+
+def make_plan(body: PlanBody) -> Plan:
+    """The plan of a body: its RFC 8785 text and digest.
+
+    Raises `rfc8785.CanonicalizationError` for NaN or Infinity.
+    """
+    text = canonical_json(safe_integers(body.model_dump(mode="json")))
+    return Plan(digest=hashlib.sha256(text).hexdigest(), text=text.decode())
+
+
+def number_effects(drafts: tuple[EffectDraft, ...]) -> tuple[Effect, ...]:
+    """The recorded writes in order, with their positions."""
+    return tuple(
+        Effect(seq=seq, function=d.function, version=d.version, args=d.args, refs=d.refs)
+        for seq, d in enumerate(drafts)
+    )
+
+
+def duplicates(effects: tuple[Effect, ...]) -> tuple[tuple[int, ...], ...]:
+    """The groups of positions whose function, arguments and references are identical."""
+    groups: dict[bytes, list[int]] = {}
+    for effect in effects:
+        key = canonical_json(effect.model_dump(mode="json", include={"function", "args", "refs"}))
+        groups.setdefault(key, []).append(effect.seq)
+    return tuple(tuple(seqs) for seqs in groups.values() if len(seqs) > 1)

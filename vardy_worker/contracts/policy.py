@@ -1,0 +1,103 @@
+"""Rules and what they said of a plan."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from vardy_worker.contracts.base import Contract
+
+
+class Verdict(StrEnum):
+    """What a rule says of an effect. The strictest of the matching ones wins."""
+
+    ALLOW = "allow"
+    APPROVE = "approve"
+    BLOCK = "block"
+
+    @property
+    def strictness(self) -> int:
+        """0 for allow, 1 for approve, 2 for block."""
+        return (Verdict.ALLOW, Verdict.APPROVE, Verdict.BLOCK).index(self)
+
+
+def strictest(verdicts: list[Verdict]) -> Verdict:
+    """The strictest of at least one verdict."""
+    return max(verdicts, key=lambda verdict: verdict.strictness)
+
+
+class Approvers(Contract):
+    """Who must approve: `quorum` distinct people with one of `roles` (none: anyone who may decide)."""
+
+    roles: tuple[str, ...] = ()
+    quorum: int = Field(1, ge=1, le=20)
+
+
+class Rule(Contract):
+    """One rule as written. `line` is where it stands in its file (from 1)."""
+
+    name: str
+    on: tuple[str, ...] = ("*",)
+    when: str = "true"
+    then: Verdict
+    approvers: Approvers | None = None
+    message: str = ""
+    line: int = 0
+
+
+class RuleSet(Contract):
+    """A whole rules file. `digest` is the SHA-256 of its canonical content, not of its layout."""
+
+    default: Verdict = Verdict.APPROVE
+    rules: tuple[Rule, ...] = ()
+    digest: str
+
+
+class RulesVersion(Contract):
+    """One version of the active rules, as the store keeps it. `version` 0: the built-in default."""
+
+    version: int
+    digest: str
+    text: str
+    applied_by: str = ""
+    applied_at_ms: int = 0
+
+
+class EffectVerdict(Contract):
+    """Why one effect got its verdict.
+
+    `rules` are the rules that matched, with the strictest first; empty when the default
+    applied. `failed_rule` names a rule that could not be evaluated, which blocks.
+    """
+
+    seq: int
+    verdict: Verdict
+    rules: tuple[str, ...] = ()
+    message: str
+    failed_rule: str = ""
+
+
+class ApprovalNeed(Contract):
+    """One approval that is asked for; every one of a plan must be satisfied.
+
+    `rule` is "" where the default verdict asks.
+    """
+
+    rule: str
+    roles: tuple[str, ...] = ()
+    quorum: int = 1
+    message: str = ""
+
+
+class PolicyResult(Contract):
+    """The verdict of a whole plan, with every effect's own and what must be approved."""
+
+    verdict: Verdict
+    rules_digest: str
+    effects: tuple[EffectVerdict, ...]
+    approvals: tuple[ApprovalNeed, ...] = ()
+
+    def blocked_effects(self) -> tuple[EffectVerdict, ...]:
+        """The effects a rule, or the failure of a rule, blocks."""
+        return tuple(e for e in self.effects if e.verdict is Verdict.BLOCK)

@@ -1,0 +1,230 @@
+"""The public shapes: what API, client, CLI, panel and callbacks show of a job.
+
+Derived from the stored record in one place, so that every view tells the same.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from vardy_worker.contracts.base import Contract, JsonObject, JsonValue
+from vardy_worker.contracts.decision import Choice, Decision
+from vardy_worker.contracts.errors import ErrorInfo
+from vardy_worker.contracts.execution import Ref
+from vardy_worker.contracts.ids import idempotency_key
+from vardy_worker.contracts.job import SCHEMA, JobKind, Mode, Timings, Usage
+from vardy_worker.contracts.journal import EffectCounts, EffectRecord, EffectState, count_effects
+from vardy_worker.contracts.plan import duplicates
+from vardy_worker.contracts.policy import Verdict
+from vardy_worker.contracts.program import Finding
+from vardy_worker.contracts.status import Stage, Status, is_settled
+from vardy_worker.contracts.user import User
+
+if TYPE_CHECKING:
+    from vardy_worker.contracts.job import JobRecord
+
+
+class ProgramView(Contract):
+    """The program that ran."""
+
+    source: str
+    sha256: str
+    attempts: int
+    warnings: tuple[Finding, ...] = ()
+
+
+class ApprovalView(Contract):
+    """One approval that is asked for, and who has given it (ids of people)."""
+
+    rule: str
+    roles: tuple[str, ...]
+    quorum: int
+    message: str = ""
+    approved_by: tuple[str, ...] = ()
+
+
+class PlanView(Contract):
+    """The plan's head: digest, verdict, approvals, counts. Its bytes are at `/plan`."""
+
+    digest: str
+    revision: int
+    verdict: Verdict
+    rules_digest: str
+    expires_at: datetime | None = None
+    warnings: tuple[str, ...] = ()
+    approvals: tuple[ApprovalView, ...] = ()
+    counts: EffectCounts
+
+
+class EffectView(Contract):
+    """One effect with its verdict and where its commit stands."""
+
+    seq: int
+    function: str
+    args: JsonObject
+    refs: tuple[Ref, ...] = ()
+    verdict: Verdict
+    rules: tuple[str, ...] = ()
+    message: str = ""
+    state: EffectState = EffectState.PENDING
+    idempotency_key: str
+    attempts: int = 0
+    result: JsonValue = None
+    error: ErrorInfo | None = None
+
+
+class JobView(Contract):
+    """A job as people and programs see it."""
+
+    id: str
+    kind: JobKind
+    status: Status
+    stage: Stage | None = None
+    settled: bool
+    request: str | None = None
+    recipe: str | None = None
+    params: JsonObject = Field(default_factory=dict)
+    user: User
+    mode: Mode
+    created_at: datetime
+    started_at: datetime | None = None
+    settled_at: datetime | None = None
+    program: ProgramView | None = None
+    output: JsonValue = None
+    output_refs: tuple[Ref, ...] = ()
+    answer: str | None = None
+    rounds: tuple[JsonObject, ...] = ()
+    warnings: tuple[str, ...] = ()
+    plan: PlanView | None = None
+    effects: tuple[EffectView, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    error: ErrorInfo | None = None
+    usage: Usage
+    timings_ms: Timings
+    metadata: dict[str, str] = Field(default_factory=dict)
+    version: int
+    schema_: int = Field(SCHEMA, alias="schema", serialization_alias="schema")
+
+    model_config = Contract.model_config | {"populate_by_name": True}
+
+
+def moment(at_ms: int | None) -> datetime | None:
+    """Milliseconds since the epoch as a UTC time."""
+    return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, tz=UTC)
+
+
+def effect_records(job: JobRecord) -> list[EffectRecord]:
+    """The state of every effect of the plan; those never touched are `PENDING`."""
+    if job.plan is None:
+        return []
+    known = {record.seq: record for record in job.effects}
+    return [
+        known.get(effect.seq)
+        or EffectRecord(seq=effect.seq, idempotency_key=idempotency_key(job.id, job.plan.digest, effect.seq))
+        for effect in job.plan.body().effects
+    ]
+
+
+def newest_decisions(job: JobRecord) -> dict[str, Decision]:
+    """Each person's newest decision on the plan as it is now, by user id."""
+    return {d.user.id: d for d in job.decisions if d.digest == job.digest}
+
+
+def _approvals(job: JobRecord) -> tuple[ApprovalView, ...]:
+    approvers = [d.user for d in newest_decisions(job).values() if d.decision is Choice.APPROVE]
+    needs = job.policy.approvals if job.policy else ()
+    return tuple(
+        ApprovalView(
+            rule=need.rule,
+            roles=need.roles,
+            quorum=need.quorum,
+            message=need.message,
+            approved_by=tuple(
+                user.id for user in approvers if not need.roles or not set(need.roles).isdisjoint(user.roles)
+            ),
+        )
+        for need in needs
+    )
+
+
+def _plan_view(job: JobRecord) -> PlanView | None:
+    if job.plan is None or job.policy is None:
+        return None
+    effects = job.plan.body().effects
+    warnings = tuple(
+        f"Effects {', '.join(map(str, group))} are identical: {effects[group[0]].function} with the same arguments."
+        for group in duplicates(effects)
+    )
+    return PlanView(
+        digest=job.plan.digest,
+        revision=job.revision,
+        verdict=job.policy.verdict,
+        rules_digest=job.policy.rules_digest,
+        expires_at=moment(job.expires_at_ms),
+        warnings=warnings,
+        approvals=_approvals(job),
+        counts=count_effects(effect_records(job)),
+    )
+
+
+def _effect_views(job: JobRecord) -> tuple[EffectView, ...]:
+    if job.plan is None or job.policy is None:
+        return ()
+    verdicts = {verdict.seq: verdict for verdict in job.policy.effects}
+    return tuple(
+        EffectView(
+            seq=effect.seq,
+            function=effect.function,
+            args=effect.args,
+            refs=effect.refs,
+            verdict=verdicts[effect.seq].verdict,
+            rules=verdicts[effect.seq].rules,
+            message=verdicts[effect.seq].message,
+            state=record.state,
+            idempotency_key=record.idempotency_key,
+            attempts=record.attempts,
+            result=record.result,
+            error=record.error,
+        )
+        for effect, record in zip(job.plan.body().effects, effect_records(job), strict=True)
+    )
+
+
+def job_view(job: JobRecord) -> JobView:
+    """The public shape of a stored job."""
+    program = job.program
+    created_at = moment(job.created_at_ms)
+    assert created_at is not None  # noqa: S101 - narrows the type; a record always has it
+    return JobView(
+        id=job.id,
+        kind=job.kind,
+        status=job.status,
+        stage=job.stage if job.status is Status.RUNNING else None,
+        settled=is_settled(job.status),
+        request=job.submission.request,
+        recipe=job.submission.recipe,
+        params=job.submission.params,
+        user=job.submission.user,
+        mode=job.submission.mode,
+        created_at=created_at,
+        started_at=moment(job.started_at_ms),
+        settled_at=moment(job.settled_at_ms),
+        program=program
+        and ProgramView(
+            source=program.source, sha256=program.sha256, attempts=program.attempts, warnings=program.warnings
+        ),
+        output=job.output,
+        output_refs=job.output_refs,
+        warnings=job.warnings,
+        plan=_plan_view(job),
+        effects=_effect_views(job),
+        decisions=job.decisions,
+        error=job.error,
+        usage=job.usage,
+        timings_ms=job.timings,
+        metadata=job.submission.metadata,
+        version=job.version,
+    )
