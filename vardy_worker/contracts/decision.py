@@ -15,6 +15,18 @@ class Choice(StrEnum):
     DENY = "deny"
 
 
+class DecisionMessage(Contract):
+    """One decision on its way in, the same from API, CLI, panel, client and callback."""
+
+    job_id: str
+    digest: str
+    decision: Choice
+    user: User
+    reason: str = ""
+    via: str = "api"
+    key_id: str = ""
+
+
 class Decision(Contract):
     """A decision as recorded. `via` says where it came from: `api`, `cli`, `panel`, `callback`."""
 

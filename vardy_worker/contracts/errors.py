@@ -89,7 +89,11 @@ JOB_ERRORS: Mapping[str, Status] = MappingProxyType(
         "job.cancelled": Status.CANCELLED,
     }
 )
-"""Every code that a job's `error` can carry, and the status it comes with."""
+"""Every code that a job's `error` can carry, and the status it comes with.
+
+Two say why a requeue went nowhere and leave the status as it was (`PARTIAL` or
+`FUNCTION_ERROR`): `policy.changed` and `plan.function_changed`.
+"""
 
 
 PROBLEMS: Mapping[str, tuple[int, str]] = MappingProxyType(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from pydantic import Field
+
 from vardy_worker.contracts.base import Contract, JsonValue
 from vardy_worker.contracts.errors import ErrorInfo
 
@@ -31,6 +33,7 @@ class EffectRecord(Contract):
     seq: int
     state: EffectState = EffectState.PENDING
     attempts: int = 0
+    tries: int = Field(0, description="attempts since the commit was started or requeued")
     fence: int = 0
     idempotency_key: str = ""
     first_started_at_ms: int | None = None

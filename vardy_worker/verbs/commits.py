@@ -1,0 +1,276 @@
+"""Committing a planned job, cancelling, and the operator's verbs: requeue, resolve, discard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vardy_worker.contracts.base import sha256_json
+from vardy_worker.contracts.errors import ErrorInfo, RequestError
+from vardy_worker.contracts.events import Event
+from vardy_worker.contracts.journal import DONE, EffectRecord, EffectState, JournalEntry
+from vardy_worker.contracts.policy import Verdict
+from vardy_worker.contracts.status import WAITING_FOR_PEOPLE, Status
+from vardy_worker.contracts.view import effect_records
+from vardy_worker.ports import Change
+from vardy_worker.verbs.shared import blocked_message, conflict, require_digest, revised_plan, status_event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from vardy_worker.contracts.base import JsonValue
+    from vardy_worker.contracts.functions import Catalogue
+    from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.contracts.policy import PolicyResult
+
+
+def commit_planned(
+    job: JobRecord,
+    *,
+    digest: str,
+    policy: PolicyResult,
+    now_ms: int,
+    approval_ttl_seconds: int,
+    retain_seconds: int | None = None,
+) -> Change:
+    """Commits a `PLANNED` job under the rules now active, whose result is `policy`.
+
+    Allow: `COMMITTING`. Approve: `PENDING_APPROVAL`, as a new revision when the rules are
+    other ones than the plan was made under. Block: `POLICY_BLOCKED`.
+    Raises `RequestError`: `job.conflict`, `digest.*`, `plan.none`, `approval.expired`.
+    """
+    if job.status is not Status.PLANNED:
+        raise conflict(job, "committed")
+    require_digest(job, digest)
+    if job.expires_at_ms is not None and now_ms >= job.expires_at_ms:
+        raise RequestError(
+            "The planned job has expired; submit it again.",
+            code="approval.expired",
+            details={"expires_at_ms": job.expires_at_ms},
+        )
+    if policy.verdict is Verdict.BLOCK:
+        code, message, details = blocked_message(policy)
+        error = ErrorInfo(code=code, message=message, details=details)
+        return Change(
+            job_id=job.id,
+            expect_status=frozenset({Status.PLANNED}),
+            expect_version=job.version,
+            to=Status.POLICY_BLOCKED,
+            set={"policy": policy, "error": error, "settled_at_ms": now_ms},
+            events=(status_event(Status.POLICY_BLOCKED, now_ms, code=code),),
+            due_at_ms=None,
+            retain_seconds=retain_seconds,
+        )
+    if policy.verdict is Verdict.ALLOW:
+        return Change(
+            job_id=job.id,
+            expect_status=frozenset({Status.PLANNED}),
+            expect_version=job.version,
+            to=Status.COMMITTING,
+            set={"policy": policy, "settled_at_ms": None, "commit_checked": False},
+            events=(status_event(Status.COMMITTING, now_ms),),
+            due_at_ms=now_ms,
+            release=True,
+        )
+    return park(job, policy=policy, now_ms=now_ms, approval_ttl_seconds=approval_ttl_seconds, expect=Status.PLANNED)
+
+
+def park(job: JobRecord, *, policy: PolicyResult, now_ms: int, approval_ttl_seconds: int, expect: Status) -> Change:
+    """Parks an existing plan for approval; under other rules as a new revision with decisions void."""
+    fields: dict[str, object] = {
+        "policy": policy,
+        "settled_at_ms": now_ms,
+        "expires_at_ms": now_ms + approval_ttl_seconds * 1000,
+        "commit_checked": False,
+    }
+    if job.policy is None or policy.rules_digest != job.policy.rules_digest:
+        fields |= {"plan": revised_plan(job, policy), "revision": job.revision + 1}
+    return Change(
+        job_id=job.id,
+        expect_status=frozenset({expect}),
+        expect_version=job.version,
+        to=Status.PENDING_APPROVAL,
+        set=fields,
+        events=(status_event(Status.PENDING_APPROVAL, now_ms),),
+        due_at_ms=now_ms + approval_ttl_seconds * 1000,
+        release=True,
+    )
+
+
+CANCELLED_AT_ONCE = frozenset({Status.QUEUED, Status.RUNNING}) | WAITING_FOR_PEOPLE
+
+
+def cancel(job: JobRecord, *, by: str, now_ms: int, retain_seconds: int | None = None) -> Change | None:
+    """Cancels a job that has not begun to commit.
+
+    Returns None for `COMMITTING`: the caller asks the store to `request_cancel`, and the
+    worker stops before the next effect. Raises `RequestError` `job.conflict` otherwise.
+    """
+    if job.status is Status.COMMITTING:
+        return None
+    if job.status not in CANCELLED_AT_ONCE:
+        raise conflict(job, "cancelled")
+    error = ErrorInfo(code="job.cancelled", message=f"{by} cancelled the job.", details={"by": by})
+    return Change(
+        job_id=job.id,
+        expect_status=CANCELLED_AT_ONCE,
+        expect_version=job.version,
+        to=Status.CANCELLED,
+        set={"error": error, "settled_at_ms": now_ms, "stage": None},
+        events=(status_event(Status.CANCELLED, now_ms, code=error.code),),
+        due_at_ms=None,
+        release=True,
+        retain_seconds=retain_seconds,
+    )
+
+
+def may_repeat(record: EffectRecord, *, idempotent: bool, key_valid_seconds: float | None, now_ms: int) -> bool:
+    """Whether an effect of unknown outcome may be called again with its key."""
+    if not idempotent:
+        return False
+    if key_valid_seconds is None or record.first_started_at_ms is None:
+        return True
+    return now_ms < record.first_started_at_ms + key_valid_seconds * 1000
+
+
+def requeue(job: JobRecord, *, catalogue: Catalogue, by: str, now_ms: int) -> Change:
+    """Starts the commit of a `PARTIAL`, or of a commit's `FUNCTION_ERROR`, again.
+
+    It goes on at the first effect that is not done. Raises `RequestError`: `job.conflict`
+    (other status, discarded, or no commit), `approval.expired`, `commit.unresolved`.
+    """
+    records = effect_records(job)
+    begun = job.status is Status.PARTIAL or (job.status is Status.FUNCTION_ERROR and job.plan is not None)
+    if not begun or (job.error is not None and job.error.code == "commit.discarded"):
+        raise conflict(job, "requeued")
+    if job.status is Status.FUNCTION_ERROR and job.expires_at_ms is not None and now_ms >= job.expires_at_ms:
+        raise RequestError(
+            "The approval has expired and nothing was applied; submit the job again.",
+            code="approval.expired",
+            details={"expires_at_ms": job.expires_at_ms},
+        )
+    functions = [effect.function for effect in job.plan.body().effects] if job.plan else []
+    unresolved = []
+    for record, name in zip(records, functions, strict=True):
+        spec = catalogue.get(name)
+        repeatable = spec is not None and may_repeat(
+            record, idempotent=spec.idempotent, key_valid_seconds=spec.key_valid_seconds, now_ms=now_ms
+        )
+        if record.state is EffectState.UNKNOWN and not repeatable:
+            unresolved.append(record.seq)
+    if unresolved:
+        raise RequestError(
+            f"Nobody knows whether effect {unresolved[0]} was applied, and repeating it is not safe. "
+            "Find out at the target and resolve it as done or not done, then requeue.",
+            code="commit.unresolved",
+            details={"effects": unresolved},
+        )
+    again = tuple(record.model_copy(update={"tries": 0}) for record in records if record.state not in DONE)
+    return Change(
+        job_id=job.id,
+        expect_status=frozenset({job.status}),
+        expect_version=job.version,
+        to=Status.COMMITTING,
+        set={"error": None, "settled_at_ms": None, "commit_checked": False, "not_before_ms": 0},
+        effects=again,
+        events=(Event(type="status", data={"status": Status.COMMITTING.value, "requeued_by": by}, at_ms=now_ms),),
+        due_at_ms=now_ms,
+        release=True,
+    )
+
+
+def resolve(
+    job: JobRecord,
+    seq: int,
+    *,
+    done: bool,
+    result: JsonValue,
+    reason: str,
+    by: str,
+    now_ms: int,
+    check_result: Callable[[str, JsonValue], str | None],
+) -> Change:
+    """Settles one effect of unknown outcome by an operator's word; the status stays.
+
+    `check_result(function, result)` says what is wrong with a result, or None. A result is
+    needed when a later effect, or the output, refers to it. Raises `RequestError`:
+    `job.conflict`, `effect.not_found`, `effect.not_unknown`, `effect.result`, `approval.reason`.
+    """
+    if job.status is not Status.PARTIAL or job.plan is None:
+        raise conflict(job, "resolved")
+    effects = job.plan.body().effects
+    record = next((item for item in effect_records(job) if item.seq == seq), None)
+    if record is None:
+        raise RequestError(
+            f"The plan has effects 0 to {len(effects) - 1}.", code="effect.not_found", details={"effect": seq}
+        )
+    if record.state is not EffectState.UNKNOWN:
+        raise RequestError(
+            f"Effect {seq} is {record.state.value}; only an UNKNOWN one is resolved.",
+            code="effect.not_unknown",
+            details={"effect": seq, "state": record.state.value},
+        )
+    if not reason.strip():
+        raise RequestError("Say how you found out.", code="approval.reason", details={"field": "reason"})
+    if done:
+        refs = [ref for effect in effects for ref in effect.refs] + list(job.output_refs)
+        needed = any(ref.effect == seq for ref in refs)
+        problem = check_result(effects[seq].function, result) if needed or result is not None else None
+        if problem:
+            raise RequestError(problem, code="effect.result", details={"effect": seq})
+    state = EffectState.RESOLVED_DONE if done else EffectState.RESOLVED_NOT_DONE
+    settled = record.model_copy(
+        update={"state": state, "result": result if done else None, "ended_at_ms": now_ms, "error": None}
+    )
+    entry = JournalEntry(
+        at_ms=now_ms,
+        seq=seq,
+        state=state,
+        attempt=record.attempts,
+        fence=job.fence,
+        worker="",
+        idempotency_key=record.idempotency_key,
+        args_sha256=sha256_json(effects[seq].args),
+        by=by,
+        reason=reason,
+    )
+    return Change(
+        job_id=job.id,
+        expect_status=frozenset({Status.PARTIAL}),
+        expect_version=job.version,
+        effects=(settled,),
+        journal=(entry,),
+        events=(Event(type="effect", data={"seq": seq, "state": state.value, "by": by}, at_ms=now_ms),),
+    )
+
+
+def discard(job: JobRecord, *, by: str, reason: str, now_ms: int, retain_seconds: int | None = None) -> Change:
+    """Ends a `PARTIAL` for good: what was never applied becomes `SKIPPED`, unknown effects stay unknown.
+
+    Raises `RequestError`: `job.conflict`, `approval.reason`.
+    """
+    if job.status is not Status.PARTIAL or (job.error is not None and job.error.code == "commit.discarded"):
+        raise conflict(job, "discarded")
+    if not reason.strip():
+        raise RequestError(
+            "Say why the rest is not wanted any more.", code="approval.reason", details={"field": "reason"}
+        )
+    open_states = {EffectState.PENDING, EffectState.FAILED, EffectState.RESOLVED_NOT_DONE}
+    skipped = tuple(
+        record.model_copy(update={"state": EffectState.SKIPPED, "ended_at_ms": now_ms})
+        for record in effect_records(job)
+        if record.state in open_states
+    )
+    error = ErrorInfo(
+        code="commit.discarded",
+        message=f"{by} gave up the rest of the plan: {reason}",
+        details={"by": by, "skipped": [record.seq for record in skipped]},
+    )
+    return Change(
+        job_id=job.id,
+        expect_status=frozenset({Status.PARTIAL}),
+        expect_version=job.version,
+        set={"error": error},
+        effects=skipped,
+        events=(Event(type="status", data={"status": "PARTIAL", "code": error.code}, at_ms=now_ms),),
+        retain_seconds=retain_seconds,
+    )
