@@ -85,7 +85,9 @@ class Change:
     release: bool = False
     """Gives the lease back and forgets the deliveries: the job moved on by itself."""
     retain_seconds: int | None = None
-    """Lets the whole job expire after this time; None leaves it as it is."""
+    """Lets the whole job expire after this time; 0 keeps it for good, None leaves it as it is."""
+    unless_cancel_requested: bool = False
+    """Refuses the change (`Conflict`) when a cancel was requested."""
     durable: bool = False
     """Waits until the server has written the change to its append-only file, where it can."""
 
@@ -104,6 +106,7 @@ class Conflict:
     status: Status
     version: int
     fence: int
+    cancel_requested_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

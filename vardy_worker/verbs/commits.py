@@ -170,11 +170,18 @@ def requeue(job: JobRecord, *, catalogue: Catalogue, by: str, now_ms: int) -> Ch
         expect_status=frozenset({job.status}),
         expect_version=job.version,
         to=Status.COMMITTING,
-        set={"error": None, "settled_at_ms": None, "commit_checked": False, "not_before_ms": 0},
+        set={
+            "error": None,
+            "settled_at_ms": None,
+            "commit_checked": False,
+            "not_before_ms": 0,
+            "cancel_requested_by": "",
+        },
         effects=again,
         events=(Event(type="status", data={"status": Status.COMMITTING.value, "requeued_by": by}, at_ms=now_ms),),
         due_at_ms=now_ms,
         release=True,
+        retain_seconds=0,
     )
 
 
@@ -244,21 +251,18 @@ def resolve(
 
 
 def discard(job: JobRecord, *, by: str, reason: str, now_ms: int, retain_seconds: int | None = None) -> Change:
-    """Ends a `PARTIAL` for good: what was never applied becomes `SKIPPED`, unknown effects stay unknown.
+    """Ends a `PARTIAL` for good: what was never tried becomes `SKIPPED`, the rest stays as it is.
 
     Raises `RequestError`: `job.conflict`, `approval.reason`.
     """
     if job.status is not Status.PARTIAL or (job.error is not None and job.error.code == "commit.discarded"):
         raise conflict(job, "discarded")
     if not reason.strip():
-        raise RequestError(
-            "Say why the rest is not wanted any more.", code="approval.reason", details={"field": "reason"}
-        )
-    open_states = {EffectState.PENDING, EffectState.FAILED, EffectState.RESOLVED_NOT_DONE}
+        raise RequestError("Say why the rest is not wanted.", code="approval.reason", details={"field": "reason"})
     skipped = tuple(
         record.model_copy(update={"state": EffectState.SKIPPED, "ended_at_ms": now_ms})
         for record in effect_records(job)
-        if record.state in open_states
+        if record.state is EffectState.PENDING
     )
     error = ErrorInfo(
         code="commit.discarded",
