@@ -406,8 +406,14 @@ class FunctionHost(Protocol):
     def catalogue(self) -> Catalogue:
         """What is registered."""
 
-    def check(self, function: str, args: JsonValue, refs: Sequence[Ref]) -> GoodArguments | BadArguments:
-        """Validates the arguments of one call, as far as references let it."""
+    def check(
+        self, function: str, args: JsonValue, refs: Sequence[Ref], *, effects: Sequence[str] = ()
+    ) -> GoodArguments | BadArguments:
+        """Validates the arguments of one call, as far as references let it.
+
+        `effects` are the functions of the earlier effects, by position, whose result
+        schemas the references are checked against.
+        """
 
     def call_many(
         self, calls: Sequence[FunctionCall], *, deadline: float, in_flight_max: int, result_bytes_max: int

@@ -1,0 +1,120 @@
+"""Keeps the leases of the jobs in hand alive, from one thread for the whole process."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from vardy_worker.contracts.errors import StoreUnavailable
+from vardy_worker.logs import get_logger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from vardy_worker.ports import Clock, JobStore
+
+log = get_logger(__name__)
+
+BEATS_PER_LEASE = 3
+"""A lease is renewed this many times in its length, so that two lost beats lose nothing."""
+
+
+@dataclass(eq=False, slots=True)
+class Hold:
+    """One job in hand. `lost` is set when another worker may have it now."""
+
+    job_id: str
+    fence: int
+    lease_ms: int
+    good_until: float
+    """Monotonic seconds until which the lease is known to hold."""
+    next_beat: float
+    lost: threading.Event = field(default_factory=threading.Event)
+
+
+class LeaseKeeper:
+    """Renews leases every third of their length. A server that does not answer is asked again.
+
+    A hold counts as lost when the store says that its fence is old, or when its lease ran
+    out without a renewal; the store's own check of the fence is what keeps a stale worker
+    from writing, `lost` only stops it early.
+    """
+
+    def __init__(self, store: JobStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._holds: set[Hold] = set()
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def hold(self, job_id: str, *, fence: int, lease_ms: int) -> Iterator[Hold]:
+        """Renews the lease, taken just now, until the block ends."""
+        now = self._clock.monotonic()
+        hold = Hold(
+            job_id=job_id,
+            fence=fence,
+            lease_ms=lease_ms,
+            good_until=now + lease_ms / 1000,
+            next_beat=now + lease_ms / 1000 / BEATS_PER_LEASE,
+        )
+        with self._changed:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="vardy-leases", daemon=True)
+                self._thread.start()
+            self._holds.add(hold)
+            self._changed.notify()
+        try:
+            yield hold
+        finally:
+            with self._changed:
+                self._holds.discard(hold)
+
+    def stop(self) -> None:
+        """Ends the thread; leases that are still held run out by themselves."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def beat(self) -> None:
+        """Renews the leases that are due, once."""
+        now = self._clock.monotonic()
+        with self._changed:
+            due = [hold for hold in self._holds if hold.next_beat <= now]
+        for hold in due:
+            self._renew(hold)
+
+    def _renew(self, hold: Hold) -> None:
+        sent_at = self._clock.monotonic()
+        try:
+            kept = self._store.heartbeat(hold.job_id, fence=hold.fence, lease_ms=hold.lease_ms)
+        except StoreUnavailable as error:
+            log.warning("lease.not_renewed", job_id=hold.job_id, reason=error.message)
+            hold.next_beat = sent_at + 1
+            if sent_at >= hold.good_until:
+                hold.lost.set()
+            return
+        if not kept:
+            hold.lost.set()
+            hold.next_beat = float("inf")
+            return
+        hold.good_until = sent_at + hold.lease_ms / 1000
+        hold.next_beat = sent_at + hold.lease_ms / 1000 / BEATS_PER_LEASE
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                if self._stopping:
+                    return
+                upcoming = min((hold.next_beat for hold in self._holds), default=float("inf"))
+                pause = upcoming - self._clock.monotonic()
+                if pause > 0:
+                    self._changed.wait(min(pause, threading.TIMEOUT_MAX) if pause != float("inf") else None)
+                    continue
+            self.beat()

@@ -1,0 +1,287 @@
+"""Runs a program in the sandbox: reads at once, writes as recorded effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from vardy_worker.contracts.base import canonical_json
+from vardy_worker.contracts.errors import ErrorInfo
+from vardy_worker.contracts.execution import (
+    CallFailure,
+    CallPlaceholder,
+    CallSummary,
+    CallValue,
+    EffectDraft,
+    LimitHit,
+    Returned,
+    SandboxRun,
+    Stopped,
+    StopProgram,
+    Threw,
+)
+from vardy_worker.contracts.functions import FunctionKind
+from vardy_worker.contracts.job import ConsoleRecord
+from vardy_worker.ports import BadArguments, CallFailed, CallOk, CallUnknown, FunctionCall
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vardy_worker.contracts.base import JsonObject, JsonValue
+    from vardy_worker.contracts.execution import CallReply, GuestCall, Ref, SandboxOutcome
+    from vardy_worker.contracts.functions import Catalogue, FunctionSpec
+    from vardy_worker.contracts.limits import Limits
+    from vardy_worker.contracts.program import Program
+    from vardy_worker.contracts.user import User
+    from vardy_worker.ports import CallOutcome, Clock, FunctionHost, Sandbox
+
+
+@dataclass(frozen=True, slots=True)
+class ExecuteInput:
+    """One program and everything it may touch. `catalogue` is the user's own part."""
+
+    job_id: str
+    program: Program
+    catalogue: Catalogue
+    params: JsonObject
+    user: User
+    limits: Limits
+    now_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What every execution leaves behind, however it ended."""
+
+    calls: tuple[CallSummary, ...]
+    warnings: tuple[str, ...]
+    console: ConsoleRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """The program ended well. `output` is null where `output_refs` points to an effect's result."""
+
+    output: JsonValue
+    output_refs: tuple[Ref, ...]
+    effects: tuple[EffectDraft, ...]
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True)
+class NotExecuted:
+    """The program failed, and nothing was changed; `error.code` decides the status."""
+
+    error: ErrorInfo
+    trace: Trace
+
+
+def execute(given: ExecuteInput, *, sandbox: Sandbox, host: FunctionHost, clock: Clock) -> Executed | NotExecuted:
+    """Runs the program to its end within its limits."""
+    bridge = _Bridge(given, host, deadline=clock.monotonic() + given.limits.execute_seconds_max)
+    run = SandboxRun(
+        source=given.program.source,
+        functions=tuple(spec.name for spec in given.catalogue.functions),
+        params=given.params,
+        now_ms=given.now_ms,
+        seed=given.job_id,
+        limits=given.limits,
+    )
+    outcome = sandbox.run(run, bridge.handle)
+    trace = Trace(
+        calls=tuple(bridge.calls),
+        warnings=outcome.warnings + bridge.caught_failures(outcome),
+        console=ConsoleRecord(lines=outcome.console, truncated=outcome.console_truncated),
+    )
+    match outcome:
+        case Returned():
+            return Executed(outcome.output, outcome.output_refs, tuple(bridge.effects), trace)
+        case Threw():
+            return NotExecuted(_thrown(outcome, bridge, given.program), trace)
+        case LimitHit():
+            return NotExecuted(_limit_error(outcome), trace)
+        case Stopped():
+            return NotExecuted(bridge.stop_error(), trace)
+
+
+@dataclass(slots=True)
+class _Bridge:
+    """Answers the calls of one program, and remembers what they did."""
+
+    given: ExecuteInput
+    host: FunctionHost
+    deadline: float
+    calls: list[CallSummary] = field(default_factory=list)
+    effects: list[EffectDraft] = field(default_factory=list)
+    failures: dict[int, ErrorInfo] = field(default_factory=dict)
+    plan_bytes: int = 0
+    stopped_by: ErrorInfo | None = None
+
+    def handle(self, batch: Sequence[GuestCall]) -> list[CallReply]:
+        """The replies to the calls of one tick, in call order; reads run concurrently."""
+        replies: dict[int, CallReply] = {}
+        reads: list[tuple[GuestCall, FunctionCall]] = []
+        for call in batch:
+            spec = self.given.catalogue.get(call.function)
+            if spec is None:
+                self._stop("execution.internal", f"The sandbox asked for {call.function}, which this job has not.")
+            elif spec.kind is FunctionKind.WRITE:
+                replies[call.id] = self._record(call, spec)
+            else:
+                args = self._read_args(call)
+                if isinstance(args, CallFailure):
+                    replies[call.id] = args
+                else:
+                    reads.append((call, self._function_call(call, args)))
+        outcomes = self.host.call_many(
+            [read for _, read in reads],
+            deadline=self.deadline,
+            in_flight_max=self.given.limits.calls_in_flight_max,
+            result_bytes_max=self.given.limits.call_result_bytes_max,
+        )
+        for (call, _), outcome in zip(reads, outcomes, strict=True):
+            replies[call.id] = self._reply(call, outcome)
+        return [replies[call.id] for call in batch]
+
+    def caught_failures(self, outcome: SandboxOutcome) -> tuple[str, ...]:
+        """Warnings for the calls that failed without ending the program."""
+        if not isinstance(outcome, Returned):
+            return ()
+        return tuple(
+            f"{call.function} failed ({call.code}) and the program went on." for call in self.calls if not call.ok
+        )
+
+    def stop_error(self) -> ErrorInfo:
+        """Why the handler ended the program."""
+        return self.stopped_by or ErrorInfo(code="execution.internal", message="The program was stopped.")
+
+    def _function_call(self, call: GuestCall, args: JsonObject) -> FunctionCall:
+        return FunctionCall(function=call.function, args=args, job_id=self.given.job_id, user=self.given.user)
+
+    def _read_args(self, call: GuestCall) -> JsonObject | CallFailure:
+        if call.refs:
+            message = (
+                f"{call.function} reads at once, so it cannot take the result of a write, which does not exist yet."
+            )
+            return self._fail(call, ErrorInfo(code="execution.placeholder", message=message, details=_place(call)))
+        checked = self.host.check(call.function, call.args, ())
+        if isinstance(checked, BadArguments):
+            return self._fail(call, _bad_arguments(call, checked))
+        return checked.args
+
+    def _record(self, call: GuestCall, spec: FunctionSpec) -> CallPlaceholder:
+        checked = self.host.check(
+            call.function, call.args, call.refs, effects=[effect.function for effect in self.effects]
+        )
+        if isinstance(checked, BadArguments):
+            error = _bad_arguments(call, checked)
+            self._stop(error.code, error.message, **error.details)
+            raise StopProgram
+        limits = self.given.limits
+        if len(self.effects) >= limits.effects_max:
+            self._stop(
+                "execution.effects_budget",
+                f"The plan would have more than {limits.effects_max} effects (VARDY_EFFECTS_MAX).",
+                limit="effects_max",
+                limit_value=limits.effects_max,
+            )
+        draft = EffectDraft(function=spec.name, version=spec.version, args=checked.args, refs=call.refs)
+        self.plan_bytes += len(canonical_json(draft.model_dump(mode="json")))
+        if self.plan_bytes > limits.plan_bytes_max:
+            self._stop(
+                "execution.plan_too_large",
+                f"The plan is larger than {limits.plan_bytes_max:,} bytes (VARDY_PLAN_BYTES_MAX).",
+                limit="plan_bytes_max",
+                limit_value=limits.plan_bytes_max,
+                value=self.plan_bytes,
+            )
+        self.effects.append(draft)
+        self.calls.append(CallSummary(id=call.id, function=call.function, ok=True))
+        return CallPlaceholder(effect=len(self.effects) - 1)
+
+    def _reply(self, call: GuestCall, outcome: CallOutcome) -> CallReply:
+        match outcome:
+            case CallOk():
+                self.calls.append(CallSummary(id=call.id, function=call.function, ok=True))
+                return CallValue(value=outcome.value)
+            case CallFailed():
+                error = ErrorInfo(
+                    code="function.failed",
+                    message=f"{call.function} failed: {outcome.message}",
+                    details=_place(call),
+                )
+                return self._fail(call, error, seen=outcome.message)
+            case CallUnknown():
+                details = _place(call) | {"correlation_id": outcome.correlation_id}
+                return self._fail(call, ErrorInfo(code=outcome.code, message=outcome.message, details=details))
+
+    def _fail(self, call: GuestCall, error: ErrorInfo, *, seen: str = "") -> CallFailure:
+        self.failures[call.id] = error
+        self.calls.append(CallSummary(id=call.id, function=call.function, ok=False, code=error.code))
+        return CallFailure(code=error.code, message=seen or error.message)
+
+    def _stop(self, code: str, message: str, **details: object) -> None:
+        self.stopped_by = ErrorInfo(code=code, message=message, details=details)
+        raise StopProgram
+
+
+def _place(call: GuestCall) -> JsonObject:
+    place: JsonObject = {"function": call.function}
+    if call.line:
+        place |= {"line": call.line, "column": call.column}
+    return place
+
+
+def _bad_arguments(call: GuestCall, bad: BadArguments) -> ErrorInfo:
+    first = bad.problems[0]
+    where = f"argument {first['at']}" if first.get("at") else "the arguments"
+    return ErrorInfo(
+        code="validation.arguments",
+        message=f"{call.function}: {where}: {first['message']}",
+        details=_place(call) | {"problems": list(bad.problems)},
+    )
+
+
+def _thrown(outcome: Threw, bridge: _Bridge, program: Program) -> ErrorInfo:
+    failure = bridge.failures.get(outcome.call_id) if outcome.call_id is not None else None
+    if failure is not None:
+        return failure
+    details: JsonObject = {"name": outcome.name}
+    if outcome.line:
+        details |= {"line": model_line(program, outcome.line), "column": outcome.column}
+    said = outcome.message or "(no message)"
+    if outcome.code == "execution.thrown":
+        said = f"The program threw {outcome.name or 'an error'}: {said}"
+    return ErrorInfo(code=outcome.code, message=said, details=details)
+
+
+def model_line(program: Program, line: int) -> int:
+    """The line the model wrote for a line of the program's source."""
+    if 1 <= line <= len(program.line_map):
+        return program.line_map[line - 1] or line
+    return line
+
+
+_LIMIT_SENTENCES = {
+    "execution.timeout": "The program took longer than {limit:g} s, host calls included",
+    "execution.cpu": "The program computed for longer than {limit:g} s",
+    "execution.memory": "The program needed more memory than {limit:g} MiB",
+    "execution.stack": "The program recursed too deeply",
+    "execution.deadlock": "The program waits for a promise that nothing can settle",
+    "execution.unawaited_call": "The program ended while a function call was not awaited",
+    "execution.calls_budget": "The program made more than {limit:g} function calls",
+    "execution.args_too_large": "The arguments of a call are larger than {limit:,.0f} bytes",
+    "execution.output_too_large": "The program returned more than {limit:,.0f} bytes; return a smaller result",
+    "execution.sandbox_lost": "The sandbox process ended unexpectedly; nothing was changed",
+}
+
+
+def _limit_error(outcome: LimitHit) -> ErrorInfo:
+    sentence = _LIMIT_SENTENCES.get(outcome.code, "The program hit a limit").format(limit=outcome.limit_value)
+    details: JsonObject = {}
+    if outcome.limit:
+        sentence += f" (VARDY_{outcome.limit.upper()})"
+        details = {"limit": outcome.limit, "limit_value": outcome.limit_value}
+        if outcome.value is not None:
+            details["value"] = outcome.value
+    return ErrorInfo(code=outcome.code, message=sentence + ".", details=details)
