@@ -304,7 +304,7 @@ def resolve_refs(document: JsonValue, refs: Sequence[Ref], results: Sequence[Jso
 
 def backoff_seconds(tries: int) -> float:
     """Exponential with full jitter over its upper half, so that retries neither bunch nor hurry."""
-    longest = min(RETRY_SECONDS_FIRST * 2 ** (tries - 1), RETRY_SECONDS_MAX)
+    longest = min(RETRY_SECONDS_FIRST * 2.0 ** (tries - 1), RETRY_SECONDS_MAX)
     return longest * random.uniform(0.5, 1)  # noqa: S311 - spreads retries, guards nothing
 
 
