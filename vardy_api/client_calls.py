@@ -1,0 +1,295 @@
+"""Every call of the HTTP API as a value: how its request is built and its answer read.
+
+Pure: no network, no clock. Drivers (blocking or asynchronous) only carry calls out, so
+that nothing about the API is written twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, TypeVar
+from urllib.parse import quote
+
+from pydantic import BaseModel, ValidationError
+
+from vardy_api.client_errors import ClientError
+from vardy_api.shapes import (
+    ConsoleView,
+    HealthView,
+    KeyCreate,
+    KeyList,
+    KeyView,
+    NewKeyView,
+    Problem,
+    PromptRequest,
+    PromptView,
+    QueuesView,
+    RecipeList,
+    RecipeSave,
+    RecipeView,
+    RulesPut,
+    RulesView,
+    SummaryPage,
+)
+from vardy_worker.contracts.functions import Catalogue
+from vardy_worker.contracts.plan import Plan
+from vardy_worker.contracts.view import JobView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from vardy_api.shapes import DecisionRequest, PersonRequest, ReasonRequest, ResolveRequest, RunRequest
+
+T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
+
+WAIT_SECONDS_MAX = 60
+"""The longest that one request waits for a job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer as it came. Header names are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One request, and how to read its answer.
+
+    `repeatable`: sending it twice does no harm, so it may be sent again when the answer
+    was lost. `wait_seconds` is how long the service may hold the answer back. `accepts`
+    are error statuses that are an answer here, not a problem.
+    """
+
+    method: str
+    path: str
+    parse: Callable[[Reply], T]
+    query: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content: bytes | None = None
+    repeatable: bool = True
+    wait_seconds: float = 0
+    accepts: frozenset[int] = frozenset()
+
+
+def read_as(model: type[M]) -> Callable[[Reply], M]:
+    """Reads a body; fields that a newer service added are left out."""
+
+    def parse(reply: Reply) -> M:
+        try:
+            return model.model_validate_json(reply.content, extra="ignore")
+        except ValidationError as error:
+            msg = f"The answer is not a {model.__name__}; is this address a Vardy API of this version?"
+            raise ClientError(msg, code="client.bad_answer") from error
+
+    return parse
+
+
+def _nothing(reply: Reply) -> None:
+    del reply
+
+
+def read_problem(reply: Reply) -> Problem:
+    """The problem of an answer that is an error, also when something between answered it."""
+    try:
+        return Problem.model_validate_json(reply.content, extra="ignore")
+    except ValidationError:
+        return Problem(
+            type="about:blank",
+            title="Not an answer of Vardy",
+            status=reply.status,
+            detail=f"The address answered {reply.status} without a problem document; is it a Vardy API?",
+            code=f"http.{reply.status}",
+        )
+
+
+def _path(*parts: str | int) -> str:
+    return "/v1/" + "/".join(quote(str(part), safe="") for part in parts)
+
+
+def _body(model: BaseModel) -> bytes:
+    return model.model_dump_json(exclude_unset=True, by_alias=True).encode()
+
+
+def _query(**values: object) -> dict[str, str]:
+    return {name: str(value) for name, value in values.items() if value is not None}
+
+
+# --- jobs ------------------------------------------------------------------------------------
+
+
+def submit_run(request: RunRequest, *, idempotency_key: str, wait_seconds: float = 0) -> Call[JobView]:
+    """`POST /v1/run`. The key makes it safe to send again."""
+    headers = {"Idempotency-Key": idempotency_key}
+    if wait_seconds:
+        headers["Prefer"] = f"wait={wait_seconds:g}"
+    return Call(
+        "POST",
+        "/v1/run",
+        read_as(JobView),
+        headers=headers,
+        content=_body(request),
+        wait_seconds=wait_seconds,
+    )
+
+
+def read_job(job_id: str, *, wait_seconds: float = 0) -> Call[JobView]:
+    """`GET /v1/jobs/{id}`, waiting for it to settle."""
+    query = _query(wait=f"{wait_seconds:g}") if wait_seconds else {}
+    return Call("GET", _path("jobs", job_id), read_as(JobView), query=query, wait_seconds=wait_seconds)
+
+
+def list_jobs(filters: Mapping[str, object], *, cursor: str | None, limit: int | None) -> Call[SummaryPage]:
+    """`GET /v1/jobs`."""
+    query = _query(**filters, cursor=cursor, limit=limit)
+    return Call("GET", "/v1/jobs", read_as(SummaryPage), query=query)
+
+
+def _read_plan(reply: Reply) -> Plan:
+    digest = reply.headers.get("etag", "").strip('"')
+    if hashlib.sha256(reply.content).hexdigest() != digest:
+        raise ClientError("The plan's bytes do not match its digest.", code="client.bad_answer")
+    return Plan(digest=digest, text=reply.content.decode())
+
+
+def read_plan(job_id: str) -> Call[Plan]:
+    """`GET /v1/jobs/{id}/plan`: the exact bytes, checked against the digest."""
+    return Call("GET", _path("jobs", job_id, "plan"), _read_plan)
+
+
+def read_console(job_id: str) -> Call[ConsoleView]:
+    """`GET /v1/jobs/{id}/console`."""
+    return Call("GET", _path("jobs", job_id, "console"), read_as(ConsoleView))
+
+
+def decide(job_id: str, digest: str, request: DecisionRequest, *, via: str) -> Call[JobView]:
+    """`POST /v1/jobs/{id}/decisions`. A repetition by the same person changes nothing."""
+    return Call(
+        "POST",
+        _path("jobs", job_id, "decisions"),
+        read_as(JobView),
+        headers={"If-Match": f'"{digest}"', "Vardy-Via": via},
+        content=_body(request),
+        repeatable=False,
+    )
+
+
+def commit_planned(job_id: str, digest: str, request: PersonRequest) -> Call[JobView]:
+    """`POST /v1/jobs/{id}/commit`."""
+    return Call(
+        "POST",
+        _path("jobs", job_id, "commit"),
+        read_as(JobView),
+        headers={"If-Match": f'"{digest}"'},
+        content=_body(request),
+        repeatable=False,
+    )
+
+
+def act(job_id: str, verb: str, request: PersonRequest | ReasonRequest) -> Call[JobView]:
+    """`POST /v1/jobs/{id}/cancel`, `/requeue` or `/discard`."""
+    return Call("POST", _path("jobs", job_id, verb), read_as(JobView), content=_body(request), repeatable=False)
+
+
+def resolve(job_id: str, seq: int, request: ResolveRequest) -> Call[JobView]:
+    """`POST /v1/jobs/{id}/effects/{seq}/resolve`."""
+    return Call(
+        "POST",
+        _path("jobs", job_id, "effects", seq, "resolve"),
+        read_as(JobView),
+        content=_body(request),
+        repeatable=False,
+    )
+
+
+# --- recipes, rules, functions, prompts ------------------------------------------------------------
+
+
+def list_recipes() -> Call[RecipeList]:
+    """`GET /v1/recipes`."""
+    return Call("GET", "/v1/recipes", read_as(RecipeList))
+
+
+def read_recipe(name: str) -> Call[RecipeView]:
+    """`GET /v1/recipes/{name}`."""
+    return Call("GET", _path("recipes", name), read_as(RecipeView))
+
+
+def recipe_versions(name: str) -> Call[RecipeList]:
+    """`GET /v1/recipes/{name}/versions`."""
+    return Call("GET", _path("recipes", name, "versions"), read_as(RecipeList))
+
+
+def save_recipe(name: str, request: RecipeSave) -> Call[RecipeView]:
+    """`PUT /v1/recipes/{name}`."""
+    return Call("PUT", _path("recipes", name), read_as(RecipeView), content=_body(request), repeatable=False)
+
+
+def delete_recipe(name: str) -> Call[None]:
+    """`DELETE /v1/recipes/{name}`."""
+    return Call("DELETE", _path("recipes", name), _nothing, repeatable=False)
+
+
+def read_functions() -> Call[Catalogue]:
+    """`GET /v1/functions`."""
+    return Call("GET", "/v1/functions", read_as(Catalogue))
+
+
+def read_rules() -> Call[RulesView]:
+    """`GET /v1/rules`."""
+    return Call("GET", "/v1/rules", read_as(RulesView))
+
+
+def put_rules(request: RulesPut, *, dry_run: bool) -> Call[RulesView]:
+    """`PUT /v1/rules`. Applying the active rules again changes nothing."""
+    query = _query(dry_run="true") if dry_run else {}
+    return Call("PUT", "/v1/rules", read_as(RulesView), query=query, content=_body(request))
+
+
+def preview_prompt(request: PromptRequest) -> Call[PromptView]:
+    """`POST /v1/prompts`."""
+    return Call("POST", "/v1/prompts", read_as(PromptView), content=_body(request))
+
+
+# --- administration -------------------------------------------------------------------------------
+
+
+def list_keys() -> Call[KeyList]:
+    """`GET /v1/keys`."""
+    return Call("GET", "/v1/keys", read_as(KeyList))
+
+
+def create_key(request: KeyCreate) -> Call[NewKeyView]:
+    """`POST /v1/keys`."""
+    return Call("POST", "/v1/keys", read_as(NewKeyView), content=_body(request), repeatable=False)
+
+
+def revoke_key(key_id: str) -> Call[KeyView]:
+    """`DELETE /v1/keys/{id}`. Revoking twice is the same."""
+    return Call("DELETE", _path("keys", key_id), read_as(KeyView))
+
+
+def read_queues() -> Call[QueuesView]:
+    """`GET /v1/queues`."""
+    return Call("GET", "/v1/queues", read_as(QueuesView))
+
+
+def _read_health(reply: Reply) -> HealthView:
+    if reply.status == 200:  # noqa: PLR2004 - HTTP's OK
+        return HealthView(ok=True)
+    try:
+        detail = json.loads(reply.content)["detail"]
+    except (ValueError, KeyError, TypeError):
+        detail = f"the address answered {reply.status}"
+    return HealthView(ok=False, problems=(str(detail),))
+
+
+def read_health() -> Call[HealthView]:
+    """`GET /readyz`; not being ready is an answer, not an error."""
+    return Call("GET", "/readyz", _read_health, accepts=frozenset({503}))

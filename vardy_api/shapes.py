@@ -1,0 +1,297 @@
+"""The bodies of requests and answers that are not the job itself; server and client share them.
+
+The job is `vardy_worker.contracts.view.JobView`. Nothing here loads a server or a store.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from vardy_worker.contracts.base import Contract, JsonObject, JsonValue
+from vardy_worker.contracts.decision import Choice
+from vardy_worker.contracts.execution import ConsoleLine
+from vardy_worker.contracts.job import JobKind, JobSummary, QueueName, Submission
+from vardy_worker.contracts.model import Message
+from vardy_worker.contracts.policy import RulesVersion
+from vardy_worker.contracts.program import Finding
+from vardy_worker.contracts.recipe import Recipe
+from vardy_worker.contracts.status import Stage, Status
+from vardy_worker.contracts.user import ApiKey, Scope, User
+from vardy_worker.contracts.view import moment
+
+Person = Annotated[
+    User | None, Field(description="who this is done for; a key that is bound to a person may leave it out")
+]
+
+Via = Literal["api", "cli", "panel", "callback"]
+"""Where a decision came from."""
+
+
+class RunRequest(Submission):
+    """The body of `POST /v1/run`: exactly one of `request` and `recipe`."""
+
+    user: Person = None  # type: ignore[assignment] # a bound key fills it in before the submission is made
+
+
+class PersonRequest(Contract):
+    """The body of a verb that needs no more than who asks."""
+
+    user: Person = None
+
+
+class DecisionRequest(Contract):
+    """One decision; the digest of the plan that was shown goes into `If-Match`."""
+
+    decision: Choice
+    user: Person = None
+    reason: str = Field("", max_length=2000, description="needed for a denial")
+
+
+class ReasonRequest(Contract):
+    """The body of a verb that must say why."""
+
+    user: Person = None
+    reason: str = Field("", max_length=2000)
+
+
+class ResolveRequest(Contract):
+    """What an operator found out about an effect whose outcome was unknown."""
+
+    done: bool = Field(description="whether the effect was applied at the target")
+    result: JsonValue = Field(None, description="what the function returned, where a later effect refers to it")
+    reason: str = Field("", max_length=2000, description="how it was found out; needed")
+    user: Person = None
+
+
+class SummaryView(Contract):
+    """One line of a listing: no payloads. `request` is cut to its first 200 characters."""
+
+    id: str
+    kind: JobKind
+    status: Status
+    stage: Stage | None = None
+    request: str | None = None
+    recipe: str | None = None
+    user: str
+    created_at: datetime
+    settled_at: datetime | None = None
+    expires_at: datetime | None = None
+    error_code: str | None = None
+    effects_total: int = 0
+
+
+class SummaryPage(Contract):
+    """One page of a listing, newest first. `next` is the cursor of the following page."""
+
+    items: tuple[SummaryView, ...]
+    next: str | None = None
+
+
+class ConsoleView(Contract):
+    """What a job's program printed."""
+
+    lines: tuple[ConsoleLine, ...] = ()
+    truncated: bool = False
+
+
+class RecipeSave(Contract):
+    """A recipe to save: from `source`, or from the program of the job `from_job`."""
+
+    source: str | None = Field(None, min_length=1)
+    from_job: str | None = None
+    description: str = Field("", max_length=2000)
+    params_schema: JsonObject = Field(
+        default_factory=lambda: {"type": "object"}, description="JSON Schema (2020-12) of the params object"
+    )
+    judge: bool = Field(False, description="whether the program may use `ai` and `classify`")  # noqa: FBT003 - a default
+    reviewed_by: str = Field("", max_length=200, description="filled in from the key where it is bound to a person")
+    expect_version: int | None = Field(None, ge=0, description="0: must not exist yet; none: whatever is there")
+
+
+class RecipeView(Contract):
+    """One version of a recipe. `functions` maps each function it calls to the version it was reviewed against."""
+
+    name: str
+    version: int
+    description: str
+    source: str
+    params_schema: JsonObject
+    functions: dict[str, str]
+    judge: bool
+    reviewed_by: str
+    reviewed_at: datetime | None
+    from_job: str | None
+    warnings: tuple[Finding, ...] = ()
+
+
+class RecipeList(Contract):
+    """Recipes by name, or the versions of one, oldest first."""
+
+    items: tuple[RecipeView, ...]
+
+
+class RulesPut(Contract):
+    """A whole rules file as text (YAML)."""
+
+    text: str = Field(max_length=512 * 1024)
+    expect_version: int | None = Field(None, ge=0, description="refuses when other rules are active by now")
+    user: Person = None
+
+
+class RulesView(Contract):
+    """The active rules; version 0 are the built-in ones. `changed` is false when they were active already."""
+
+    version: int
+    digest: str
+    text: str
+    applied_by: str = ""
+    applied_at: datetime | None = None
+    changed: bool = False
+    dry_run: bool = False
+
+
+class PromptRequest(Contract):
+    """What would be sent to the model for this request; nothing is sent."""
+
+    request: str = Field(min_length=1, max_length=20_000)
+    params: JsonObject = Field(default_factory=dict)
+    user: Person = None
+    functions: tuple[str, ...] | None = None
+    judge: bool = False
+
+
+class PromptView(Contract):
+    """The exact messages."""
+
+    messages: tuple[Message, ...]
+
+
+class KeyCreate(Contract):
+    """A key to make. A key with a `person` acts only as that person."""
+
+    name: str = Field("", max_length=200)
+    owner: str = Field("", max_length=200, description="jobs belong to the owner; default: the person, or the name")
+    scopes: tuple[Scope, ...] = Field(min_length=1)
+    person: User | None = None
+    expires_in_seconds: int | None = Field(None, ge=60)
+
+
+class KeyView(Contract):
+    """An API key without its secret."""
+
+    id: str
+    name: str
+    owner: str
+    scopes: tuple[Scope, ...]
+    person: User | None = None
+    created_at: datetime | None
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
+class NewKeyView(KeyView):
+    """A key that was just made. `key` is its secret: shown once, stored only as a hash."""
+
+    key: str
+
+
+class KeyList(Contract):
+    """All keys, the revoked ones too."""
+
+    items: tuple[KeyView, ...]
+
+
+class QueueView(Contract):
+    """One queue: messages waiting, and for how long the oldest has."""
+
+    name: QueueName
+    depth: int
+    oldest_seconds: float | None = None
+
+
+class WorkerView(Contract):
+    """One live worker process."""
+
+    worker: str
+    queues: tuple[str, ...]
+    started_at: datetime | None
+    seen_at: datetime | None
+
+
+class QueuesView(Contract):
+    """The queues and the workers that serve them."""
+
+    queues: tuple[QueueView, ...]
+    workers: tuple[WorkerView, ...]
+
+
+class HealthView(Contract):
+    """Whether the API can do its work; `problems` says what is missing."""
+
+    ok: bool
+    problems: tuple[str, ...] = ()
+
+
+class Problem(Contract):
+    """The one shape of every error (RFC 9457, `application/problem+json`)."""
+
+    type: str = Field(description="address of a page about the code")
+    title: str
+    status: int
+    detail: str = Field(description="a sentence a person can act on")
+    code: str
+    details: JsonObject = Field(default_factory=dict)
+    instance: str | None = Field(None, description="the correlation id in the operator's log, where there is one")
+
+
+def summary_view(summary: JobSummary) -> SummaryView:
+    """The public shape of a line of a listing."""
+    created_at = moment(summary.created_at_ms)
+    assert created_at is not None  # noqa: S101 - narrows the type; a summary always has it
+    return SummaryView(
+        **summary.model_dump(exclude={"owner", "created_at_ms", "settled_at_ms", "expires_at_ms"}),
+        created_at=created_at,
+        settled_at=moment(summary.settled_at_ms),
+        expires_at=moment(summary.expires_at_ms),
+    )
+
+
+def recipe_view(recipe: Recipe, warnings: tuple[Finding, ...] = ()) -> RecipeView:
+    """The public shape of a recipe."""
+    return RecipeView(
+        **recipe.model_dump(exclude={"reviewed_at_ms"}),
+        reviewed_at=moment(recipe.reviewed_at_ms or None),
+        warnings=warnings,
+    )
+
+
+def rules_view(rules: RulesVersion, *, changed: bool = False, dry_run: bool = False) -> RulesView:
+    """The public shape of a version of the rules."""
+    return RulesView(
+        **rules.model_dump(exclude={"applied_at_ms"}),
+        applied_at=moment(rules.applied_at_ms or None),
+        changed=changed,
+        dry_run=dry_run,
+    )
+
+
+def key_view(key: ApiKey) -> KeyView:
+    """The public shape of a key; never its hash."""
+    return KeyView(
+        id=key.id,
+        name=key.name,
+        owner=key.owner,
+        scopes=key.scopes,
+        person=key.person,
+        created_at=moment(key.created_at_ms),
+        expires_at=moment(key.expires_at_ms),
+        revoked_at=moment(key.revoked_at_ms),
+    )
+
+
+def submission_of(request: RunRequest, user: User) -> Submission:
+    """The submission of a request, for the person it is for."""
+    return Submission.model_validate({**request.model_dump(), "user": user.model_dump()})
