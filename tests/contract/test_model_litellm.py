@@ -1,0 +1,323 @@
+"""The model port over the real litellm and real HTTP, against the scripted server."""
+
+from __future__ import annotations
+
+import logging
+import random
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from vardy_worker.adapters.litellm_model import Backoff, LitellmModel
+from vardy_worker.contracts.errors import ModelRejected, ModelUnavailable
+from vardy_worker.contracts.model import Message, ModelRequest
+from vardy_worker.demo.scripted import MODEL, Fault, HttpFault, PlainFault, ScriptedModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from vardy_worker.ports import Model
+
+MARKER = "marker-5d1c"
+OTHER = "openai/scripted-two"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedModel]:
+    with ScriptedModel() as scripted:
+        for name, value in scripted.environment().items():
+            monkeypatch.setenv(name, value)
+        yield scripted
+
+
+class Pauses:
+    """Stands in for sleeping, and remembers for how long."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+@pytest.fixture
+def pauses() -> Pauses:
+    return Pauses()
+
+
+@pytest.fixture
+def model(pauses: Pauses) -> Iterator[LitellmModel]:
+    adapter = LitellmModel(pause=pauses, rng=random.Random(1))  # noqa: S311 - jitter
+    yield adapter
+    adapter.close()
+
+
+def ask(
+    text: str = "Cancel order 17",
+    *,
+    model: str = MODEL,
+    fallbacks: tuple[str, ...] = (),
+    retries: int = 2,
+    timeout_seconds: float = 20,
+) -> ModelRequest:
+    return ModelRequest(
+        messages=(
+            Message(role="system", content="You write programs."),
+            Message(role="user", content=f"<request>\n{text}\n</request>"),
+        ),
+        model=model,
+        fallbacks=fallbacks,
+        retries=retries,
+        timeout_seconds=timeout_seconds,
+        job_id="job_1",
+    )
+
+
+def test_an_answer_comes_with_its_text_model_and_tokens(server: ScriptedModel, model: Model) -> None:
+    reply = model.complete(ask("Write me a poem"))
+    assert reply.text.startswith("I am sorry")
+    assert reply.finish_reason == "stop"
+    assert reply.model == MODEL
+    assert reply.usage.prompt_tokens > 0
+    assert reply.usage.completion_tokens > 0
+    assert reply.usage.cost_usd == 0.0
+    assert [message["role"] for message in server.requests[0].json["messages"]] == ["system", "user"]
+
+
+def test_the_cost_of_a_model_with_a_known_price_is_recorded(server: ScriptedModel, model: Model) -> None:
+    reply = model.complete(ask(model="openai/gpt-4o-mini"))
+    assert len(server.requests) == 1
+    assert 0 < reply.usage.cost_usd < 0.01
+
+
+def test_a_cut_answer_says_so(server: ScriptedModel, model: Model) -> None:
+    server.misbehave(PlainFault("truncate"))
+    assert model.complete(ask()).finish_reason == "length"
+
+
+@pytest.mark.parametrize(
+    "fault", [HttpFault(429), HttpFault(500), HttpFault(503), PlainFault("garbage"), PlainFault("empty")], ids=str
+)
+def test_a_passing_failure_is_tried_again(server: ScriptedModel, model: Model, pauses: Pauses, fault: Fault) -> None:
+    server.misbehave(fault, fault)
+    reply = model.complete(ask("Write me a poem", retries=2))
+    assert reply.text.startswith("I am sorry")
+    assert len(server.requests) == 3
+    assert len(pauses.seconds) == 2
+
+
+def test_a_dropped_connection_is_tried_again(server: ScriptedModel, model: Model) -> None:
+    server.misbehave(PlainFault("disconnect"))
+    assert model.complete(ask("Write me a poem")).text.startswith("I am sorry")
+
+
+def test_pauses_grow_and_stay_under_their_ceiling(server: ScriptedModel, model: Model, pauses: Pauses) -> None:
+    server.misbehave(*[HttpFault(500)] * 5)
+    model.complete(ask(retries=5))
+    for number, (pause, ceiling) in enumerate(zip(pauses.seconds, (0.5, 1, 2, 4, 8), strict=True)):
+        assert ceiling / 2 <= pause <= ceiling, number
+
+
+def test_retries_are_counted_and_then_given_up(server: ScriptedModel, model: Model) -> None:
+    server.misbehave(*[HttpFault(429)] * 10)
+    with pytest.raises(ModelUnavailable) as caught:
+        model.complete(ask(retries=3))
+    assert len(server.requests) == 4
+    assert caught.value.code == "generation.model_unavailable"
+    assert caught.value.details == {
+        "models": [{"model": MODEL, "reason": "rate_limited", "tries": 4, "http_status": 429}]
+    }
+    assert "rate limit" in caught.value.message
+
+
+def test_without_retries_a_failure_is_final(server: ScriptedModel, model: Model, pauses: Pauses) -> None:
+    server.misbehave(HttpFault(500))
+    with pytest.raises(ModelUnavailable):
+        model.complete(ask(retries=0))
+    assert len(server.requests) == 1
+    assert pauses.seconds == []
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_the_pause_that_the_provider_asks_for_is_kept(
+    server: ScriptedModel, model: Model, pauses: Pauses, status: int
+) -> None:
+    server.misbehave(HttpFault(status, retry_after="7"))
+    model.complete(ask())
+    assert pauses.seconds == [7.0]
+
+
+def test_a_pause_may_be_asked_for_as_a_date(server: ScriptedModel, model: Model, pauses: Pauses) -> None:
+    server.misbehave(HttpFault(429, retry_after="Fri, 31 Dec 2100 23:59:59 GMT"))
+    with pytest.raises(ModelUnavailable):
+        model.complete(ask())
+    assert pauses.seconds == []
+
+
+def test_a_pause_too_long_to_wait_for_goes_to_the_fallback(server: ScriptedModel, model: Model, pauses: Pauses) -> None:
+    server.misbehave(HttpFault(429, retry_after="3600"))
+    assert model.complete(ask(fallbacks=(OTHER,))).model == OTHER
+    assert pauses.seconds == []
+
+
+def test_fallbacks_are_tried_in_order(server: ScriptedModel, model: Model) -> None:
+    server.misbehave(HttpFault(503), HttpFault(503))
+    reply = model.complete(ask(retries=0, fallbacks=(OTHER, "openai/scripted-three")))
+    assert reply.model == "openai/scripted-three"
+    assert [request.json["model"] for request in server.requests] == ["scripted", "scripted-two", "scripted-three"]
+
+
+def test_when_every_model_fails_each_is_named(server: ScriptedModel, model: Model) -> None:
+    server.misbehave(HttpFault(503), HttpFault(404))
+    with pytest.raises(ModelUnavailable) as caught:
+        model.complete(ask(retries=0, fallbacks=(OTHER,)))
+    assert [one["reason"] for one in caught.value.details["models"]] == ["server_error", "unknown_model"]
+    assert MODEL in caught.value.message
+    assert OTHER in caught.value.message
+
+
+def test_a_silent_model_times_out(server: ScriptedModel, model: Model) -> None:
+    server.misbehave(PlainFault("hang"))
+    with pytest.raises(ModelUnavailable, match=r"within 0\.2 seconds"):
+        model.complete(ask(timeout_seconds=0.2, retries=0))
+
+
+def test_a_timeout_is_tried_again(server: ScriptedModel, model: Model) -> None:
+    server.misbehave(PlainFault("hang"))
+    assert model.complete(ask("Write me a poem", timeout_seconds=1)).text.startswith("I am sorry")
+
+
+def test_an_unreachable_server_is_named(monkeypatch: pytest.MonkeyPatch, model: Model, pauses: Pauses) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("OPENAI_API_BASE", f"http://127.0.0.1:{unused.getsockname()[1]}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "k")
+        with pytest.raises(ModelUnavailable, match="could not be connected to") as caught:
+            model.complete(ask())
+    assert caught.value.details["models"][0]["reason"] == "unreachable"
+    assert len(pauses.seconds) == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason", "sentence"),
+    [
+        (HttpFault(401), "authentication", "refused the provider key"),
+        (HttpFault(403), "authentication", "refused the provider key"),
+        (HttpFault(404), "unknown_model", "check VARDY_MODEL"),
+        (HttpFault(400), "bad_request", "refused the request"),
+        (HttpFault(422), "bad_request", "refused the request"),
+        (
+            HttpFault(
+                400,
+                error_code="context_length_exceeded",
+                message="This model's maximum context length is 8192 tokens, however you requested 9000 tokens.",
+            ),
+            "context_length",
+            "too long for",
+        ),
+    ],
+)
+def test_a_refused_request_is_not_tried_again(
+    server: ScriptedModel, model: Model, fault: HttpFault, reason: str, sentence: str
+) -> None:
+    server.misbehave(fault)
+    with pytest.raises(ModelRejected, match=sentence) as caught:
+        model.complete(ask(fallbacks=(OTHER,)))
+    assert caught.value.code == "generation.model_rejected"
+    assert caught.value.details["models"] == [
+        {"model": MODEL, "reason": reason, "tries": 1, "http_status": fault.status}
+    ]
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-flash"])
+def test_a_missing_provider_key_is_named(monkeypatch: pytest.MonkeyPatch, model: Model, name: str) -> None:
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(ModelRejected, match=r"not set: .*(OPENAI|ANTHROPIC|GEMINI)_API_KEY"):
+        model.complete(ask(model=name))
+
+
+def test_a_model_of_no_known_provider_is_rejected(model: Model) -> None:
+    with pytest.raises(ModelRejected, match="nowhere/model"):
+        model.complete(ask(model="nowhere/model"))
+
+
+def test_no_text_of_request_or_answer_is_in_an_error_or_log(
+    server: ScriptedModel, model: Model, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    errors: list[BaseException] = []
+    faults: tuple[Fault, ...] = (
+        *(HttpFault(status) for status in (400, 401, 403, 404, 422, 429, 500, 503)),
+        PlainFault("garbage"),
+        PlainFault("hang"),
+        PlainFault("disconnect"),
+    )
+    for fault in faults:
+        server.misbehave(fault)
+        try:
+            model.complete(ask(f"Do {MARKER}", retries=0, timeout_seconds=1))
+        except (ModelRejected, ModelUnavailable) as error:
+            errors.append(error)
+    answered = model.complete(ask(f"Do {MARKER}"))
+
+    assert MARKER in answered.text
+    assert all(MARKER.encode() in request.body for request in server.requests)
+    assert len(errors) >= len(faults) - 1
+    for raised in errors:
+        assert MARKER not in f"{raised} {vars(raised)}"
+        assert raised.__cause__ is None
+        assert raised.__context__ is None
+    out, err = capfd.readouterr()
+    for text in (caplog.text, out, err):
+        assert MARKER not in text
+        assert "scripted-needs-no-key" not in text
+
+
+def test_many_threads_share_one_loop(server: ScriptedModel, model: Model) -> None:
+    gate = threading.Barrier(16)
+
+    def one(_: int) -> str:
+        gate.wait()
+        return model.complete(ask("Write me a poem")).text
+
+    with ThreadPoolExecutor(16) as pool:
+        texts = list(pool.map(one, range(16)))
+    assert len(set(texts)) == 1
+    assert len(server.requests) == 16
+    assert [thread.name for thread in threading.enumerate()].count("vardy-model") == 1
+
+
+def test_closing_ends_a_call_under_way(server: ScriptedModel) -> None:
+    adapter = LitellmModel()
+    server.misbehave(PlainFault("hang"))
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(adapter.complete, ask())
+        while not server.requests:
+            threading.Event().wait(0.01)
+        adapter.close()
+        with pytest.raises(ModelUnavailable, match="stopping"):
+            call.result(timeout=10)
+    adapter.close()
+    with pytest.raises(ModelUnavailable, match="stopping"):
+        adapter.complete(ask())
+
+
+def test_a_later_adapter_works_after_an_earlier_one_was_closed(server: ScriptedModel) -> None:
+    for _ in range(2):
+        adapter = LitellmModel()
+        assert adapter.complete(ask("Write me a poem")).text.startswith("I am sorry")
+        adapter.close()
+    assert len(server.requests) == 2
+
+
+def test_jitter_spreads_the_pauses() -> None:
+    backoff = Backoff()
+    rng = random.Random(2)  # noqa: S311 - jitter
+    pauses = {round(backoff.pause(3, rng), 3) for _ in range(20)}
+    assert len(pauses) > 10
+    assert all(1 <= pause <= 2 for pause in pauses)

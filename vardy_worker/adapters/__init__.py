@@ -1,0 +1,1 @@
+"""Adapters: each library of the outside is touched in one of these modules only."""
