@@ -96,6 +96,7 @@ class CancelledBefore:
     """A cancel was asked for; the effect at `seq` was not started."""
 
     seq: int
+    by: str
     unwritten: Unwritten
 
 
@@ -134,6 +135,19 @@ class Committer:
         """Whether anything was, or may have been, applied."""
         marks = DONE | {EffectState.UNKNOWN, EffectState.STARTED}
         return any(record.state in marks for record in self.records)
+
+    def is_unknown(self, seq: int) -> bool:
+        """Whether nobody knows if the effect was applied."""
+        return self.records[seq].state is EffectState.UNKNOWN
+
+    def orphaned(self) -> Unwritten:
+        """Marks what a lost worker had started as unknown, to be written with the next change."""
+        effects = self.job.plan.body().effects if self.job.plan else ()
+        for effect in effects:
+            record = self.records[effect.seq]
+            if record.state is EffectState.STARTED:
+                self._note(effect, record.model_copy(update={"state": EffectState.UNKNOWN}))
+        return self.unwritten
 
     def _apply(self, effect: Effect) -> StoppedAt | TryAgain | CancelledBefore | None:
         record = self.records[effect.seq]
@@ -212,7 +226,7 @@ class Committer:
                 # Everything but the start stays to be written.
                 self.unwritten = Unwritten(unwritten.effects[:-1], unwritten.journal[:-1], unwritten.events[:-1])
                 self.records[effect.seq] = record
-                return CancelledBefore(effect.seq, self.unwritten)
+                return CancelledBefore(effect.seq, by, self.unwritten)
             case _:
                 raise FenceLost(f"Another worker took over job {self.job.id}.")
 

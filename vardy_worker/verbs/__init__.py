@@ -5,7 +5,7 @@ starts over with a fresh record on a conflict, and publishes a commit message wh
 `to` is `COMMITTING`. So API, panel, CLI and callback answers cannot differ.
 """
 
-from vardy_worker.verbs.commits import cancel, commit_planned, discard, requeue, resolve
+from vardy_worker.verbs.commits import cancel, commit_planned, discard, expire, requeue, resolve
 from vardy_worker.verbs.decisions import decide
 
-__all__ = ["cancel", "commit_planned", "decide", "discard", "requeue", "resolve"]
+__all__ = ["cancel", "commit_planned", "decide", "discard", "expire", "requeue", "resolve"]

@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING
 from vardy_worker.contracts.base import sha256_json
 from vardy_worker.contracts.errors import ErrorInfo, RequestError
 from vardy_worker.contracts.events import Event
+from vardy_worker.contracts.ids import idempotency_key
 from vardy_worker.contracts.journal import DONE, EffectRecord, EffectState, JournalEntry
 from vardy_worker.contracts.policy import Verdict
 from vardy_worker.contracts.status import WAITING_FOR_PEOPLE, Status
 from vardy_worker.contracts.view import effect_records
 from vardy_worker.ports import Change
-from vardy_worker.verbs.shared import blocked_message, conflict, require_digest, revised_plan, status_event
+from vardy_worker.verbs.shared import (
+    PUBLISH_GRACE_MS,
+    blocked_message,
+    conflict,
+    require_digest,
+    revised_plan,
+    status_event,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,31 +76,75 @@ def commit_planned(
             to=Status.COMMITTING,
             set={"policy": policy, "settled_at_ms": None, "commit_checked": False},
             events=(status_event(Status.COMMITTING, now_ms),),
-            due_at_ms=now_ms,
+            due_at_ms=now_ms + PUBLISH_GRACE_MS,
             release=True,
         )
     return park(job, policy=policy, now_ms=now_ms, approval_ttl_seconds=approval_ttl_seconds, expect=Status.PLANNED)
 
 
-def park(job: JobRecord, *, policy: PolicyResult, now_ms: int, approval_ttl_seconds: int, expect: Status) -> Change:
-    """Parks an existing plan for approval; under other rules as a new revision with decisions void."""
+def park(
+    job: JobRecord,
+    *,
+    policy: PolicyResult,
+    now_ms: int,
+    approval_ttl_seconds: int,
+    expect: Status,
+    fence: int | None = None,
+) -> Change:
+    """Parks an existing plan for approval.
+
+    Under other rules than it was made it becomes a new revision: the same effects, a new
+    digest, and so void decisions and new idempotency keys. Never for a plan of which
+    anything was, or may have been, applied.
+    """
+    expires_at_ms = now_ms + approval_ttl_seconds * 1000
     fields: dict[str, object] = {
         "policy": policy,
         "settled_at_ms": now_ms,
-        "expires_at_ms": now_ms + approval_ttl_seconds * 1000,
+        "expires_at_ms": expires_at_ms,
         "commit_checked": False,
     }
+    effects: tuple[EffectRecord, ...] = ()
     if job.policy is None or policy.rules_digest != job.policy.rules_digest:
-        fields |= {"plan": revised_plan(job, policy), "revision": job.revision + 1}
+        plan = revised_plan(job, policy)
+        fields |= {"plan": plan, "revision": job.revision + 1}
+        effects = tuple(
+            EffectRecord(seq=record.seq, idempotency_key=idempotency_key(job.id, plan.digest, record.seq))
+            for record in job.effects
+        )
     return Change(
         job_id=job.id,
         expect_status=frozenset({expect}),
-        expect_version=job.version,
+        expect_version=job.version if fence is None else None,
+        expect_fence=fence,
         to=Status.PENDING_APPROVAL,
         set=fields,
+        effects=effects,
         events=(status_event(Status.PENDING_APPROVAL, now_ms),),
-        due_at_ms=now_ms + approval_ttl_seconds * 1000,
+        due_at_ms=expires_at_ms,
         release=True,
+    )
+
+
+def expire(job: JobRecord, *, now_ms: int, retain_seconds: int | None = None) -> Change | None:
+    """Ends a plan whose time is over; None while it is not. Expiry never approves."""
+    if job.status not in WAITING_FOR_PEOPLE or job.expires_at_ms is None or now_ms < job.expires_at_ms:
+        return None
+    error = ErrorInfo(
+        code="policy.expired",
+        message="Nobody decided in time, so nothing was changed. Submit the job again.",
+        details={"expires_at_ms": job.expires_at_ms},
+    )
+    return Change(
+        job_id=job.id,
+        expect_status=WAITING_FOR_PEOPLE,
+        expect_version=job.version,
+        to=Status.POLICY_BLOCKED,
+        set={"error": error, "settled_at_ms": now_ms},
+        events=(status_event(Status.POLICY_BLOCKED, now_ms, code=error.code),),
+        due_at_ms=None,
+        release=True,
+        retain_seconds=retain_seconds,
     )
 
 
@@ -179,7 +231,7 @@ def requeue(job: JobRecord, *, catalogue: Catalogue, by: str, now_ms: int) -> Ch
         },
         effects=again,
         events=(Event(type="status", data={"status": Status.COMMITTING.value, "requeued_by": by}, at_ms=now_ms),),
-        due_at_ms=now_ms,
+        due_at_ms=now_ms + PUBLISH_GRACE_MS,
         release=True,
         retain_seconds=0,
     )

@@ -10,7 +10,7 @@ from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.view import newest_decisions
 from vardy_worker.ports import Change
-from vardy_worker.verbs.shared import approvers, conflict, is_approved, require_digest, status_event
+from vardy_worker.verbs.shared import PUBLISH_GRACE_MS, approvers, conflict, is_approved, require_digest, status_event
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.decision import DecisionMessage
@@ -56,7 +56,7 @@ def decide(
             to=Status.COMMITTING,
             set={"decisions": decided.decisions, "settled_at_ms": None, "commit_checked": False},
             events=(told, status_event(Status.COMMITTING, now_ms)),
-            due_at_ms=now_ms,
+            due_at_ms=now_ms + PUBLISH_GRACE_MS,
             release=True,
         )
     return Change(

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.user import User
 
 
+PUBLISH_GRACE_MS = 3_000
+"""How long a published message may take before the reconciler publishes it again."""
+
+
 def status_event(status: Status, now_ms: int, *, code: str = "") -> Event:
     """The event that tells of a new status."""
     data = {"status": status.value}

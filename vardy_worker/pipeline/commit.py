@@ -1,0 +1,301 @@
+"""The commit task: checks the stored plan once more, then executes exactly it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vardy_worker.contracts.errors import ErrorInfo, FenceLost, RulesError, StoreUnavailable
+from vardy_worker.contracts.job import Timings
+from vardy_worker.contracts.policy import Verdict
+from vardy_worker.contracts.status import Status
+from vardy_worker.logs import get_logger
+from vardy_worker.pipeline.settle import apply, settled
+from vardy_worker.ports import Change, Claimed, PlanFacts
+from vardy_worker.stages.commit import (
+    AllDone,
+    CancelledBefore,
+    Committer,
+    StoppedAt,
+    TryAgain,
+    Unwritten,
+    resolve_refs,
+)
+from vardy_worker.verbs.commits import park
+from vardy_worker.verbs.shared import approvers, is_approved
+
+if TYPE_CHECKING:
+    from vardy_worker.active_rules import ActiveRules
+    from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.contracts.policy import PolicyResult
+    from vardy_worker.leases import Hold, LeaseKeeper
+    from vardy_worker.ports import Clock, FunctionHost, JobStore
+    from vardy_worker.settings import Settings
+
+log = get_logger(__name__)
+
+COMMITTING = frozenset({Status.COMMITTING})
+
+
+@dataclass(frozen=True, slots=True)
+class CommitPipeline:
+    """Everything a commit needs; neither program code nor a model is reachable from here."""
+
+    store: JobStore
+    host: FunctionHost
+    rules: ActiveRules
+    leases: LeaseKeeper
+    clock: Clock
+    settings: Settings
+    worker: str
+
+    def commit(self, job_id: str) -> None:
+        """Takes the commit of one job as far as it goes. Safe to call any number of times."""
+        lease_ms = int(self.settings.execute_lease_seconds * 1000)
+        claim = self.store.claim(job_id, expect=COMMITTING, to=Status.COMMITTING, worker=self.worker, lease_ms=lease_ms)
+        if not isinstance(claim, Claimed):
+            log.info("commit.not_claimed", reason=claim.reason)
+            return
+        job = self.store.get(job_id)
+        if job is None:
+            return
+        with self.leases.hold(job_id, fence=claim.fence, lease_ms=lease_ms) as hold:
+            try:
+                self._advance(job, claim, hold)
+            except FenceLost as error:
+                log.warning("commit.taken_over", reason=error.message)
+            except StoreUnavailable as error:
+                log.warning("commit.left_to_the_reconciler", reason=error.message)
+
+    def _advance(self, job: JobRecord, claim: Claimed, hold: Hold) -> None:
+        started = self.clock.monotonic()
+        committer = Committer(
+            job=job,
+            fence=claim.fence,
+            worker=self.worker,
+            hold=hold,
+            store=self.store,
+            host=self.host,
+            clock=self.clock,
+            result_bytes_max=self.settings.limits.call_result_bytes_max,
+            durable=self.settings.journal_fsync,
+        )
+        if claim.deliveries > self.settings.delivery_attempts_max:
+            self._give_up(job, committer)
+            return
+        if not job.commit_checked:
+            stopped = self._check(job, committer)
+            if stopped is not None:
+                apply(self.store, stopped)
+                log.info("commit.refused", status=stopped.to)
+                return
+            apply(
+                self.store,
+                Change(
+                    job_id=job.id,
+                    expect_status=COMMITTING,
+                    expect_fence=claim.fence,
+                    set={"commit_checked": True},
+                ),
+            )
+        self._settle(job, committer, started)
+
+    def _settle(self, job: JobRecord, committer: Committer, started: float) -> None:
+        outcome = committer.walk()
+        spent_ms = (self.clock.monotonic() - started) * 1000
+        timings = job.timings.model_copy(update={"commit": job.timings.commit + spent_ms})
+        match outcome:
+            case AllDone():
+                change = self._done(job, committer, outcome, timings)
+            case TryAgain():
+                change = Change(
+                    job_id=job.id,
+                    expect_status=COMMITTING,
+                    expect_fence=committer.fence,
+                    set={"not_before_ms": outcome.at_ms, "timings": timings},
+                    effects=outcome.unwritten.effects,
+                    journal=outcome.unwritten.journal,
+                    events=outcome.unwritten.events,
+                    due_at_ms=outcome.at_ms,
+                    release=True,
+                    durable=self.settings.journal_fsync,
+                )
+            case StoppedAt():
+                change = self._stopped(job, committer, outcome, timings)
+            case CancelledBefore():
+                change = self._cancelled(job, committer, outcome, timings)
+        apply(self.store, change)
+        log.info("commit.ended", status=change.to or Status.COMMITTING, ms=round(spent_ms, 1))
+
+    def _done(self, job: JobRecord, committer: Committer, outcome: AllDone, timings: Timings) -> Change:
+        output = job.output
+        warnings = job.warnings
+        try:
+            output = resolve_refs(job.output, job.output_refs, outcome.results)
+        except LookupError as error:
+            warnings = (*warnings, f"The output refers to a part of a result that is not there: {error}.")
+        return self._end(
+            job,
+            committer,
+            Status.SUCCESS,
+            unwritten=outcome.unwritten,
+            fields={"output": output, "output_refs": (), "warnings": warnings, "timings": timings},
+        )
+
+    def _stopped(self, job: JobRecord, committer: Committer, outcome: StoppedAt, timings: Timings) -> Change:
+        error = outcome.error
+        if not committer.applied_or_unknown():
+            # A reference or a schema that does not fit is still the function's refusal here.
+            status = Status.FUNCTION_ERROR
+            code = error.code if error.code.startswith("function.") else "function.failed"
+        else:
+            status = Status.PARTIAL
+            code = "commit.unknown" if committer.is_unknown(outcome.seq) else "commit.failed"
+        details = {**error.details, "cause": error.code}
+        if code == "commit.unknown":
+            details["correlation_id"] = error.details.get("correlation_id")
+        return self._end(
+            job,
+            committer,
+            status,
+            error=ErrorInfo(code=code, message=error.message, details=details),
+            unwritten=outcome.unwritten,
+            fields={"timings": timings},
+        )
+
+    def _cancelled(self, job: JobRecord, committer: Committer, outcome: CancelledBefore, timings: Timings) -> Change:
+        partly = committer.applied_or_unknown()
+        error = ErrorInfo(
+            code="commit.cancelled" if partly else "job.cancelled",
+            message=f"{outcome.by} cancelled the commit before effect {outcome.seq}.",
+            details={"effect": outcome.seq, "by": outcome.by},
+        )
+        return self._end(
+            job,
+            committer,
+            Status.PARTIAL if partly else Status.CANCELLED,
+            error=error,
+            unwritten=outcome.unwritten,
+            fields={"timings": timings},
+        )
+
+    def _give_up(self, job: JobRecord, committer: Committer) -> None:
+        lost = committer.orphaned()
+        partly = committer.applied_or_unknown()
+        attempts = self.settings.delivery_attempts_max
+        error = ErrorInfo(
+            code="commit.poison" if partly else "function.failed",
+            message=f"The commit was given up after {attempts} workers were lost while they worked on it.",
+            details={"attempts": attempts},
+        )
+        status = Status.PARTIAL if partly else Status.FUNCTION_ERROR
+        apply(self.store, self._end(job, committer, status, error=error, unwritten=lost))
+        log.error("commit.poison", attempts=attempts)
+
+    def _end(
+        self,
+        job: JobRecord,
+        committer: Committer,
+        to: Status,
+        *,
+        error: ErrorInfo | None = None,
+        unwritten: Unwritten | None = None,
+        fields: dict[str, object] | None = None,
+    ) -> Change:
+        return settled(
+            job,
+            to,
+            fence=committer.fence,
+            now_ms=self.clock.now_ms(),
+            retain_seconds=self.settings.job_retention_seconds,
+            error=error,
+            unwritten=unwritten,
+            fields=fields,
+        )
+
+    # --- the check at the beginning of a commit ---------------------------------------------
+
+    def _check(self, job: JobRecord, committer: Committer) -> Change | None:
+        """What stops the commit before its first effect, or None when it may go on."""
+        changed = self._changed_function(job)
+        if changed is not None:
+            return self._refuse(job, committer, changed)
+        try:
+            policy = self._evaluate(job)
+        except RulesError as error:
+            broken = ErrorInfo(
+                code="policy.changed",
+                message=f"The active rules cannot be used, so nothing is committed: {error.message}",
+                details=error.details,
+            )
+            return self._refuse(job, committer, broken)
+        if policy.verdict is Verdict.BLOCK:
+            first = policy.blocked_effects()[0]
+            blocked = ErrorInfo(
+                code="policy.changed",
+                message=f"The rules now active block effect {first.seq}: {first.message}",
+                details={"effect": first.seq, "rules": list(first.rules), "rules_digest": policy.rules_digest},
+            )
+            return self._refuse(job, committer, blocked)
+        if policy.verdict is Verdict.APPROVE and not is_approved(policy, approvers(job)):
+            return self._ask_again(job, committer, policy)
+        return None
+
+    def _ask_again(self, job: JobRecord, committer: Committer, policy: PolicyResult) -> Change:
+        if committer.applied_or_unknown():
+            # A new revision has new idempotency keys: what was applied could be applied twice.
+            missing = ErrorInfo(
+                code="policy.changed",
+                message="The rules now active ask for an approval that was not given, and part of the plan is "
+                "already applied. Relax the rules or discard the rest.",
+                details={"rules": [need.rule for need in policy.approvals]},
+            )
+            return self._refuse(job, committer, missing)
+        return park(
+            job,
+            policy=policy,
+            now_ms=self.clock.now_ms(),
+            approval_ttl_seconds=self.settings.approval_ttl_seconds,
+            expect=Status.COMMITTING,
+            fence=committer.fence,
+        )
+
+    def _refuse(self, job: JobRecord, committer: Committer, error: ErrorInfo) -> Change:
+        """Nothing applied: the job is blocked. Otherwise it goes back to where a requeue found it."""
+        status = Status.PARTIAL if committer.applied_or_unknown() else Status.POLICY_BLOCKED
+        return self._end(job, committer, status, error=error)
+
+    def _changed_function(self, job: JobRecord) -> ErrorInfo | None:
+        catalogue = self.host.catalogue()
+        for effect in job.plan.body().effects if job.plan else ():
+            spec = catalogue.get(effect.function)
+            if spec is None or spec.version != effect.version:
+                what = "is not registered any more" if spec is None else "has another version now"
+                return ErrorInfo(
+                    code="plan.function_changed",
+                    message=f"{effect.function} {what}, so the plan is not what was approved. Submit the job again.",
+                    details={
+                        "effect": effect.seq,
+                        "function": effect.function,
+                        "planned": effect.version,
+                        "now": spec.version if spec else None,
+                    },
+                )
+        return None
+
+    def _evaluate(self, job: JobRecord) -> PolicyResult:
+        if job.plan is None:
+            msg = f"job {job.id} has no plan to commit"
+            raise ValueError(msg)
+        return self.rules.evaluate(job.plan.body(), plan_facts(job, self.host))
+
+
+def plan_facts(job: JobRecord, host: FunctionHost) -> PlanFacts:
+    """What rules may look at beside the plan of this job."""
+    return PlanFacts(
+        user=job.submission.user,
+        params=job.submission.params,
+        mode=job.submission.mode.value,
+        catalogue=host.catalogue(),
+        recipe_name=job.submission.recipe or "",
+    )

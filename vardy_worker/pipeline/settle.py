@@ -1,0 +1,65 @@
+"""The changes by which a worker ends its part of a job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vardy_worker.contracts.errors import FenceLost
+from vardy_worker.contracts.status import WAITING_FOR_PEOPLE, Status
+from vardy_worker.ports import Change, Changed
+from vardy_worker.verbs.shared import status_event
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vardy_worker.contracts.errors import ErrorInfo
+    from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.ports import JobStore
+    from vardy_worker.stages.commit import Unwritten
+
+
+def settled(
+    job: JobRecord,
+    to: Status,
+    *,
+    fence: int,
+    now_ms: int,
+    retain_seconds: int,
+    error: ErrorInfo | None = None,
+    fields: Mapping[str, object] | None = None,
+    unwritten: Unwritten | None = None,
+    expires_at_ms: int | None = None,
+) -> Change:
+    """The job reaches a status in which a wait returns.
+
+    Plans that wait for people become due when they expire. Jobs that an operator may still
+    requeue are kept until told otherwise; all others for the retention time.
+    """
+    requeueable = to is Status.PARTIAL or (to is Status.FUNCTION_ERROR and job.plan is not None)
+    waiting = to in WAITING_FOR_PEOPLE
+    written = {"error": error, "stage": None, "settled_at_ms": now_ms, **(fields or {})}
+    if expires_at_ms is not None:
+        written["expires_at_ms"] = expires_at_ms
+    return Change(
+        job_id=job.id,
+        expect_status=frozenset({job.status}),
+        expect_fence=fence,
+        to=to,
+        set=written,
+        effects=unwritten.effects if unwritten else (),
+        journal=unwritten.journal if unwritten else (),
+        events=(
+            *(unwritten.events if unwritten else ()),
+            status_event(to, now_ms, code=error.code if error else ""),
+        ),
+        due_at_ms=expires_at_ms if waiting else None,
+        release=True,
+        retain_seconds=0 if requeueable or waiting else retain_seconds,
+    )
+
+
+def apply(store: JobStore, change: Change) -> None:
+    """Applies a worker's change. Raises `FenceLost` when the job is not this worker's any more."""
+    reply = store.change(change)
+    if not isinstance(reply, Changed):
+        raise FenceLost(f"Job {change.job_id} was taken over, cancelled or deleted meanwhile.")
