@@ -11,6 +11,7 @@
         ├── RegistrationError       functions.invalid
         ├── RulesError              rules.invalid
         ├── ModelRejected           generation.model_rejected
+        ├── RecordTooNew            store.schema
         └── FenceLost               commit.fence_lost
 
 Expected ends of a job are values (`ErrorInfo` on the record), not exceptions.
@@ -204,6 +205,12 @@ class RulesError(PermanentError):
     """A rules file is refused whole. `details` has `line` (from 1) and `rule` where known."""
 
     code = "rules.invalid"
+
+
+class RecordTooNew(PermanentError):  # noqa: N818
+    """A stored record was written by a newer Vardy; this process must be upgraded."""
+
+    code = "store.schema"
 
 
 class FenceLost(PermanentError):  # noqa: N818

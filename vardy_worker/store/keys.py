@@ -1,0 +1,116 @@
+"""Every key that the store uses, under one namespace.
+
+Scripts build the names of status indexes from `index_prefix`, because a job's status is
+known only inside the script; so the store needs one Redis, not a Redis Cluster.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Names of keys and of the change channel."""
+
+    namespace: str
+
+    # --- one job ---------------------------------------------------------------------
+
+    def job(self, job_id: str) -> str:
+        """Hash: a field of `JobRecord` → its JSON; `_…` fields are the store's own."""
+        return f"{self.namespace}:job:{job_id}"
+
+    def effects(self, job_id: str) -> str:
+        """Hash: position → JSON of the `EffectRecord`."""
+        return f"{self.namespace}:job:{job_id}:effects"
+
+    def journal(self, job_id: str) -> str:
+        """List: JSON of each `JournalEntry`, oldest first."""
+        return f"{self.namespace}:job:{job_id}:journal"
+
+    def events(self, job_id: str) -> str:
+        """List: JSON of each `Event`; an event's id is its place, counted from 1."""
+        return f"{self.namespace}:job:{job_id}:events"
+
+    def receipts(self, job_id: str) -> str:
+        """Hash: token of an applied change → the version it made; lives ten minutes."""
+        return f"{self.namespace}:job:{job_id}:receipts"
+
+    def console(self, job_id: str) -> str:
+        """String: JSON of the `ConsoleRecord`."""
+        return f"{self.namespace}:job:{job_id}:console"
+
+    # --- all jobs --------------------------------------------------------------------
+
+    @property
+    def index_prefix(self) -> str:
+        """Before the name of an index: sorted sets of job ids by time of creation."""
+        return f"{self.namespace}:idx:"
+
+    def index(self, name: str) -> str:
+        """One index; `name` as made by `index_names` and `status_index`."""
+        return self.index_prefix + name
+
+    @property
+    def due(self) -> str:
+        """Sorted set: job id by the time when the reconciler must look at it."""
+        return f"{self.namespace}:due"
+
+    @property
+    def expiring(self) -> str:
+        """Sorted set: job id by the time when its keys expire."""
+        return f"{self.namespace}:expiring"
+
+    @property
+    def expiring_indexes(self) -> str:
+        """Hash: job id → JSON list of its indexes, to clean up after the job itself is gone."""
+        return f"{self.namespace}:expiring:indexes"
+
+    @property
+    def changed(self) -> str:
+        """Channel: the id of every job that changed."""
+        return f"{self.namespace}:changed"
+
+    def idempotency(self, scope: str, key: str) -> str:
+        """Hash: the job that a caller's Idempotency-Key made. Hashed: both parts are free text."""
+        digest = hashlib.sha256(f"{len(scope)}:{scope}:{key}".encode()).hexdigest()
+        return f"{self.namespace}:idempotency:{digest}"
+
+    # --- documents and workers -------------------------------------------------------
+
+    def document(self, collection: str, name: str) -> str:
+        """List: JSON of each version of a document; its version is its place, counted from 1."""
+        return f"{self.namespace}:doc:{collection}:{name}"
+
+    def collection(self, collection: str) -> str:
+        """Set: names of the documents in a collection."""
+        return f"{self.namespace}:docs:{collection}"
+
+    def receipt(self, token: str) -> str:
+        """String: the reply to a document change that was applied; lives ten minutes."""
+        return f"{self.namespace}:receipt:{token}"
+
+    @property
+    def workers(self) -> str:
+        """Set: names of workers that were alive lately."""
+        return f"{self.namespace}:workers"
+
+    def worker(self, worker: str) -> str:
+        """String with a time to live: JSON of a `WorkerSeen`."""
+        return f"{self.namespace}:worker:{worker}"
+
+
+ALL_INDEX = "all"
+
+
+def status_index(status: str) -> str:
+    """Name of the index of one status."""
+    return f"status:{status}"
+
+
+def index_names(*, kind: str, owner: str, user: str, recipe: str | None) -> tuple[str, ...]:
+    """Names of the indexes that a job stays in for life."""
+    names = (ALL_INDEX, f"kind:{kind}", f"owner:{owner}", f"user:{user}")
+    return names if recipe is None else (*names, f"recipe:{recipe}")

@@ -1,0 +1,51 @@
+-- Takes a job: fence and deliveries grow by one, the lease and the due time end together.
+-- Safe to send twice: while the newest claim carries this token, it is answered again.
+--
+-- KEYS[1] job  [2] events  [3] due
+-- ARGV[1] token  [2] job id  [3] index prefix  [4] change channel
+--     [5] expected statuses as "|A|B|"  [6] new status  [7] worker as JSON  [8] lease (ms)
+-- Result: {"claimed", fence, deliveries, status} | {"refused", reason}
+--     reasons: "missing", "status", "leased", "not_due"
+
+local job = KEYS[1]
+local token, id, prefix, to = ARGV[1], ARGV[2], ARGV[3], ARGV[6]
+local record = redis.call('HMGET', job, 'status', 'version', 'fence', 'deliveries', 'lease_until_ms',
+  'not_before_ms', 'created_at_ms', 'started_at_ms', '_claim')
+if not record[1] then
+  return {'refused', 'missing'}
+end
+local status = string.sub(record[1], 2, -2)
+local fence, deliveries = tonumber(record[3]), tonumber(record[4])
+if record[9] == token then
+  return {'claimed', fence, deliveries, status}
+end
+if not string.find(ARGV[5], '|' .. status .. '|', 1, true) then
+  return {'refused', 'status'}
+end
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if tonumber(record[5]) > now then
+  return {'refused', 'leased'}
+end
+if tonumber(record[6] or 0) > now then
+  return {'refused', 'not_due'}
+end
+
+fence, deliveries = fence + 1, deliveries + 1
+local now_text = string.format('%.0f', now)
+local ends = string.format('%.0f', now + tonumber(ARGV[8]))
+redis.call('HSET', job, 'version', tonumber(record[2]) + 1, 'fence', fence, 'deliveries', deliveries,
+  'worker', ARGV[7], 'lease_until_ms', ends, '_claim', token)
+if not record[8] then
+  redis.call('HSET', job, 'started_at_ms', now_text)
+end
+redis.call('ZADD', KEYS[3], ends, id)
+if to ~= status then
+  redis.call('HSET', job, 'status', '"' .. to .. '"')
+  redis.call('ZREM', prefix .. 'status:' .. status, id)
+  redis.call('ZADD', prefix .. 'status:' .. to, record[7], id)
+  redis.call('RPUSH', KEYS[2], '{"type":"status","data":{"status":"' .. to .. '"},"at_ms":' .. now_text .. '}')
+end
+redis.call('PUBLISH', ARGV[4], id)
+return {'claimed', fence, deliveries, to}

@@ -1,0 +1,16 @@
+-- Keeps what a program printed, no longer than the job itself.
+-- Safe to send twice: it sets.
+--
+-- KEYS[1] job  [2] console
+-- ARGV[1] JSON
+-- Result: 1, or 0 when there is no such job
+
+local ttl = redis.call('PTTL', KEYS[1])
+if ttl == -2 then
+  return 0
+end
+redis.call('SET', KEYS[2], ARGV[1])
+if ttl >= 0 then
+  redis.call('PEXPIRE', KEYS[2], ttl)
+end
+return 1

@@ -1,0 +1,26 @@
+-- Marks a job that a worker holds; the worker stops at its next safe point.
+-- Safe to send twice: the first mark stays, and only it leaves an event. The version stays,
+-- so that the mark cannot make the worker's own compare-and-set fail.
+--
+-- KEYS[1] job  [2] events
+-- ARGV[1] job id  [2] change channel  [3] who asks, as JSON
+-- Result: 1, or 0 when the job is neither RUNNING nor COMMITTING
+
+local record = redis.call('HMGET', KEYS[1], 'status', 'cancel_requested_by')
+if record[1] ~= '"RUNNING"' and record[1] ~= '"COMMITTING"' then
+  return 0
+end
+if record[2] and record[2] ~= '""' then
+  return 1
+end
+redis.call('HSET', KEYS[1], 'cancel_requested_by', ARGV[3])
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+redis.call('RPUSH', KEYS[2], '{"type":"status","data":{"status":' .. record[1] .. ',"cancel_requested_by":'
+  .. ARGV[3] .. '},"at_ms":' .. now .. '}')
+local ttl = redis.call('PTTL', KEYS[1])
+if ttl >= 0 then
+  redis.call('PEXPIRE', KEYS[2], ttl)
+end
+redis.call('PUBLISH', ARGV[2], ARGV[1])
+return 1

@@ -1,0 +1,41 @@
+-- Stores a new job, its index entries, its due time and its Idempotency-Key, in one step.
+-- Safe to send twice: job ids are unique, so a job that exists already is this very call.
+--
+-- KEYS[1] job  [2] due  [3] Idempotency-Key, or "" without one
+-- ARGV[1] job id  [2] index prefix  [3] created at (ms)  [4] due at (ms)
+--     [5] SHA-256 of the body  [6] keep the Idempotency-Key for (ms)
+--     [7] prefix of job keys  [8] number of indexes, then their names
+--     then pairs of field and JSON
+-- Result: {"submitted", job id} | {"replayed", job id} | {"key_reused", job id}
+
+local job, due, claim = KEYS[1], KEYS[2], KEYS[3]
+local id, prefix, created = ARGV[1], ARGV[2], ARGV[3]
+
+if redis.call('EXISTS', job) == 1 then
+  return {'submitted', id}
+end
+
+if claim ~= '' then
+  local known = redis.call('HMGET', claim, 'job_id', 'body')
+  -- A job that has expired or was deleted no longer occupies its key.
+  if known[1] and redis.call('EXISTS', ARGV[7] .. known[1]) == 1 then
+    local same = known[2] == ARGV[5]
+    return {same and 'replayed' or 'key_reused', known[1]}
+  end
+  redis.call('DEL', claim)
+  redis.call('HSET', claim, 'job_id', id, 'body', ARGV[5])
+  redis.call('PEXPIRE', claim, ARGV[6])
+end
+
+local indexes = tonumber(ARGV[8])
+local at = 9
+for _ = 1, indexes do
+  redis.call('ZADD', prefix .. ARGV[at], created, id)
+  at = at + 1
+end
+while at < #ARGV do
+  redis.call('HSET', job, ARGV[at], ARGV[at + 1])
+  at = at + 2
+end
+redis.call('ZADD', due, ARGV[4], id)
+return {'submitted', id}

@@ -1,0 +1,82 @@
+"""Documents and worker presence in memory, for tests."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from typing import TYPE_CHECKING
+
+from vardy_worker.ports import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vardy_worker.contracts.base import JsonObject
+    from vardy_worker.ports import Clock, WorkerSeen
+
+
+class MemoryDocuments:
+    """The `Documents` port without a server."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stored: dict[tuple[str, str], list[JsonObject]] = {}
+
+    def get(self, collection: str, name: str) -> Document | None:
+        """See `Documents.get`."""
+        versions = self.versions(collection, name)
+        return versions[-1] if versions else None
+
+    def put(
+        self, collection: str, name: str, value: JsonObject, *, expect_version: int | None = None
+    ) -> Document | None:
+        """See `Documents.put`."""
+        with self._lock:
+            stored = self._stored.get((collection, name), [])
+            if expect_version not in {None, len(stored)}:
+                return None
+            self._stored[collection, name] = [*stored, copy.deepcopy(value)]
+            return Document(name=name, version=len(stored) + 1, value=value)
+
+    def versions(self, collection: str, name: str) -> Sequence[Document]:
+        """See `Documents.versions`."""
+        with self._lock:
+            stored = self._stored.get((collection, name), [])
+            return [Document(name, version, copy.deepcopy(value)) for version, value in enumerate(stored, start=1)]
+
+    def all(self, collection: str) -> Sequence[Document]:
+        """See `Documents.all`."""
+        with self._lock:
+            names = sorted(name for its_collection, name in self._stored if its_collection == collection)
+        return [document for name in names if (document := self.get(collection, name))]
+
+    def delete(self, collection: str, name: str) -> bool:
+        """See `Documents.delete`."""
+        with self._lock:
+            return self._stored.pop((collection, name), None) is not None
+
+
+class MemoryPresence:
+    """The `Presence` port without a server; the clock stands for the server's."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._stored: dict[str, tuple[WorkerSeen, int]] = {}
+
+    def beat(self, worker: WorkerSeen, *, ttl_seconds: int) -> None:
+        """See `Presence.beat`."""
+        with self._lock:
+            self._stored[worker.worker] = (worker, self._clock.now_ms() + ttl_seconds * 1000)
+
+    def gone(self, worker: str) -> None:
+        """See `Presence.gone`."""
+        with self._lock:
+            self._stored.pop(worker, None)
+
+    def seen(self) -> Sequence[WorkerSeen]:
+        """See `Presence.seen`."""
+        with self._lock:
+            now = self._clock.now_ms()
+            self._stored = {name: (worker, until) for name, (worker, until) in self._stored.items() if until > now}
+            return [self._stored[name][0] for name in sorted(self._stored)]

@@ -1,0 +1,329 @@
+"""Jobs in memory, for tests: the semantics of `redis_jobs`, step for step, under one lock."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from vardy_worker.contracts.events import Event
+from vardy_worker.contracts.job import JobPage
+from vardy_worker.contracts.status import UNSETTLED, WAITING_FOR_PEOPLE, Status
+from vardy_worker.ports import (
+    KEEP,
+    Changed,
+    Claimed,
+    Conflict,
+    DueJob,
+    KeyReused,
+    Missing,
+    NotClaimed,
+    Replayed,
+    Submitted,
+)
+from vardy_worker.store.codec import (
+    SUMMARY_FIELDS,
+    check_moves,
+    decode_event,
+    decode_record,
+    decode_summary,
+    dump_json,
+    encode_changes,
+    encode_event,
+    encode_record,
+    record_indexes,
+    require_moves,
+)
+from vardy_worker.store.cursor import make_cursor, read_cursor
+from vardy_worker.store.events import event_place
+from vardy_worker.store.keys import status_index
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from vardy_worker.contracts.job import ConsoleRecord, JobFilter, JobRecord
+    from vardy_worker.contracts.journal import EffectRecord, JournalEntry
+    from vardy_worker.ports import Change, Clock, IdempotencyClaim
+
+LIVE = UNSETTLED | WAITING_FOR_PEOPLE
+
+
+@dataclass(slots=True)
+class _Job:
+    fields: dict[str, bytes]
+    indexes: frozenset[str]
+    effects: dict[int, EffectRecord] = field(default_factory=dict)
+    journal: list[JournalEntry] = field(default_factory=list)
+    events: list[bytes] = field(default_factory=list)
+    console: ConsoleRecord | None = None
+    expires_at_ms: int | None = None
+
+    def number(self, name: str) -> int:
+        return int(self.fields.get(name, b"0"))
+
+    @property
+    def status(self) -> Status:
+        return Status(json.loads(self.fields["status"]))
+
+    def put(self, **values: object) -> None:
+        self.fields |= {name: dump_json(value) for name, value in values.items()}
+
+
+class MemoryJobStore:
+    """The `JobStore` port without a server; the clock stands for the server's."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._jobs: dict[str, _Job] = {}
+        self._due: dict[str, int] = {}
+        self._claims: dict[tuple[str, str], tuple[str, str, int]] = {}
+        self._listeners: list[Callable[[str], None]] = []
+
+    def on_change(self, listener: Callable[[str], None]) -> None:
+        """Calls the listener with the id of every job that changes, in the changing thread."""
+        with self._lock:
+            self._listeners.append(listener)
+
+    def submit(
+        self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int
+    ) -> Submitted | Replayed | KeyReused:
+        """See `JobStore.submit`."""
+        if record.status is not Status.QUEUED:
+            msg = f"a new job is QUEUED, not {record.status}"
+            raise ValueError(msg)
+        fields = encode_record(record)
+        with self._lock:
+            if self._job(record.id):
+                return Submitted(record.id)
+            if claim:
+                job_id, body, until_ms = self._claims.get((claim.scope, claim.key), ("", "", 0))
+                if until_ms > self._clock.now_ms() and self._job(job_id):
+                    return Replayed(job_id) if body == claim.body_sha256 else KeyReused(job_id)
+                until_ms = self._clock.now_ms() + claim.keep_seconds * 1000
+                self._claims[claim.scope, claim.key] = (record.id, claim.body_sha256, until_ms)
+            self._jobs[record.id] = _Job(fields, frozenset(record_indexes(record)))
+            self._due[record.id] = due_at_ms
+            return Submitted(record.id)
+
+    def get(self, job_id: str) -> JobRecord | None:
+        """See `JobStore.get`."""
+        with self._lock:
+            job = self._job(job_id)
+            if job is None:
+                return None
+            fields = {name.encode(): value for name, value in job.fields.items()}
+            effects = [job.effects[seq].model_dump_json().encode() for seq in sorted(job.effects)]
+        return decode_record(fields, effects)
+
+    def version(self, job_id: str) -> tuple[int, Status] | None:
+        """See `JobStore.version`."""
+        with self._lock:
+            job = self._job(job_id)
+            return (job.number("version"), job.status) if job else None
+
+    def change(self, change: Change) -> Changed | Conflict | Missing:
+        """See `JobStore.change`."""
+        check_moves(change)
+        fields = encode_changes(change.set)
+        with self._lock:
+            job = self._job(change.job_id)
+            if job is None:
+                return Missing()
+            fence, version = job.number("fence"), job.number("version")
+            if (
+                job.status not in change.expect_status
+                or change.expect_fence not in {None, fence}
+                or change.expect_version not in {None, version}
+            ):
+                return Conflict(status=job.status, version=version, fence=fence)
+            self._apply(job, change, fields)
+            self._tell(change.job_id)
+            return Changed(version=version + 1)
+
+    def _apply(self, job: _Job, change: Change, fields: dict[str, bytes]) -> None:
+        job.fields |= fields
+        job.put(version=job.number("version") + 1, status=change.to or job.status)
+        job.effects |= {effect.seq: effect for effect in change.effects}
+        job.journal += change.journal
+        job.events += map(encode_event, change.events)
+        if change.release:
+            job.put(lease_until_ms=0, deliveries=0, worker="")
+        if change.due_at_ms is None:
+            self._due.pop(change.job_id, None)
+        elif change.due_at_ms is not KEEP:
+            self._due[change.job_id] = int(change.due_at_ms)
+        if change.retain_seconds is not None:
+            job.expires_at_ms = self._clock.now_ms() + change.retain_seconds * 1000
+        elif change.to in LIVE:
+            job.expires_at_ms = None
+
+    def claim(
+        self, job_id: str, *, expect: frozenset[Status], to: Status, worker: str, lease_ms: int
+    ) -> Claimed | NotClaimed:
+        """See `JobStore.claim`. Reasons: `missing`, `status`, `leased`, `not_due`."""
+        require_moves(expect, to)
+        with self._lock:
+            now = self._clock.now_ms()
+            job = self._job(job_id)
+            if job is None:
+                return NotClaimed("missing")
+            if job.status not in expect:
+                return NotClaimed("status")
+            if job.number("lease_until_ms") > now:
+                return NotClaimed("leased")
+            if job.number("not_before_ms") > now:
+                return NotClaimed("not_due")
+            fence, deliveries = job.number("fence") + 1, job.number("deliveries") + 1
+            if job.status is not to:
+                job.events.append(encode_event(Event(type="status", data={"status": to}, at_ms=now)))
+            job.put(
+                status=to,
+                version=job.number("version") + 1,
+                fence=fence,
+                deliveries=deliveries,
+                worker=worker,
+                lease_until_ms=now + lease_ms,
+                started_at_ms=job.number("started_at_ms") or now,
+            )
+            self._due[job_id] = now + lease_ms
+            self._tell(job_id)
+            return Claimed(fence=fence, deliveries=deliveries, status=to)
+
+    def heartbeat(self, job_id: str, *, fence: int, lease_ms: int) -> bool:
+        """See `JobStore.heartbeat`."""
+        with self._lock:
+            job = self._job(job_id)
+            if job is None or job.number("fence") != fence or job.number("lease_until_ms") == 0:
+                return False
+            ends = self._clock.now_ms() + lease_ms
+            job.put(lease_until_ms=ends)
+            self._due[job_id] = ends
+            return True
+
+    def request_cancel(self, job_id: str, *, by: str) -> bool:
+        """See `JobStore.request_cancel`."""
+        with self._lock:
+            job = self._job(job_id)
+            if job is None or job.status not in {Status.RUNNING, Status.COMMITTING}:
+                return False
+            if json.loads(job.fields.get("cancel_requested_by", b'""')):
+                return True
+            job.put(cancel_requested_by=by)
+            data = {"status": job.status, "cancel_requested_by": by}
+            job.events.append(encode_event(Event(type="status", data=data, at_ms=self._clock.now_ms())))
+            self._tell(job_id)
+            return True
+
+    def take_due(self, *, limit: int, hide_ms: int) -> Sequence[DueJob]:
+        """See `JobStore.take_due`."""
+        with self._lock:
+            now = self._clock.now_ms()
+            taken = []
+            for due_at_ms, job_id in sorted((due, job_id) for job_id, due in self._due.items() if due <= now)[:limit]:
+                job = self._job(job_id)
+                if job is None:
+                    self._due.pop(job_id, None)
+                    continue
+                self._due[job_id] = now + hide_ms
+                taken.append(
+                    DueJob(
+                        job_id=job_id,
+                        status=job.status,
+                        deliveries=job.number("deliveries"),
+                        fence=job.number("fence"),
+                        lease_until_ms=job.number("lease_until_ms"),
+                        created_at_ms=job.number("created_at_ms"),
+                        due_at_ms=due_at_ms,
+                    )
+                )
+            return taken
+
+    def rebuild_due(self, *, grace_ms: int) -> int:
+        """See `JobStore.rebuild_due`."""
+        with self._lock:
+            earliest = self._clock.now_ms() + grace_ms
+            missing = [job_id for job_id in list(self._jobs) if self._lacks_due(job_id)]
+            for job_id in missing:
+                expires = json.loads(self._jobs[job_id].fields.get("expires_at_ms", b"0"))
+                self._due[job_id] = max(earliest, expires or 0)
+            return len(missing)
+
+    def _lacks_due(self, job_id: str) -> bool:
+        job = self._job(job_id)
+        return job is not None and job.status in LIVE and job_id not in self._due
+
+    def list_jobs(self, where: JobFilter, *, cursor: str | None, limit: int) -> JobPage:
+        """See `JobStore.list_jobs`."""
+        if limit < 1:
+            msg = "a page holds at least one job"
+            raise ValueError(msg)
+        after = None if cursor is None else read_cursor(cursor)
+        single = {"kind": where.kind, "user": where.user, "recipe": where.recipe, "owner": where.owner}
+        groups = [{f"{name}:{value}"} for name, value in single.items() if value is not None]
+        if where.status:
+            groups.append({status_index(status) for status in where.status})
+        with self._lock:
+            found = []
+            for job_id in list(self._jobs):
+                job = self._job(job_id)
+                place = (job.number("created_at_ms"), job_id) if job else (0, "")
+                if (
+                    job is None
+                    or (after is not None and place >= after)
+                    or (where.created_after_ms is not None and place[0] <= where.created_after_ms)
+                    or not all(group & {*job.indexes, status_index(job.status)} for group in groups)
+                ):
+                    continue
+                found.append(place)
+            found.sort(reverse=True)
+            items = tuple(
+                decode_summary(job_id, [self._jobs[job_id].fields.get(name) for name in SUMMARY_FIELDS])
+                for _, job_id in found[:limit]
+            )
+        return JobPage(items=items, next=make_cursor(*found[limit - 1]) if len(found) > limit else None)
+
+    def journal(self, job_id: str) -> Sequence[JournalEntry]:
+        """See `JobStore.journal`."""
+        with self._lock:
+            job = self._job(job_id)
+            return tuple(job.journal) if job else ()
+
+    def events(self, job_id: str, *, after: str = "", limit: int = 1000) -> Sequence[Event]:
+        """See `JobStore.events`. Raises `RequestError` `cursor.invalid` for an id that is none."""
+        first = event_place(after)
+        with self._lock:
+            job = self._job(job_id)
+            stored = job.events[first : first + limit] if job else []
+        return [decode_event(first + offset + 1, line) for offset, line in enumerate(stored)]
+
+    def put_console(self, job_id: str, console: ConsoleRecord) -> None:
+        """See `JobStore.put_console`. Does nothing for a job that is gone."""
+        with self._lock:
+            if job := self._job(job_id):
+                job.console = console
+
+    def console(self, job_id: str) -> ConsoleRecord | None:
+        """See `JobStore.console`."""
+        with self._lock:
+            job = self._job(job_id)
+            return job.console if job else None
+
+    def server_now_ms(self) -> int:
+        """See `JobStore.server_now_ms`."""
+        return self._clock.now_ms()
+
+    def ping(self) -> None:
+        """See `JobStore.ping`. Never fails."""
+
+    def _job(self, job_id: str) -> _Job | None:
+        job = self._jobs.get(job_id)
+        if job and job.expires_at_ms is not None and job.expires_at_ms <= self._clock.now_ms():
+            del self._jobs[job_id]
+            return None
+        return job
+
+    def _tell(self, job_id: str) -> None:
+        for listener in self._listeners:
+            listener(job_id)

@@ -1,0 +1,83 @@
+"""Versioned documents in Redis: one list a document, its versions in order."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from typing import TYPE_CHECKING, Final
+
+from vardy_worker.ports import Document
+from vardy_worker.store.codec import dump_json
+from vardy_worker.store.connection import translated
+from vardy_worker.store.keys import Keys
+from vardy_worker.store.scripts import Scripts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redis import Redis
+
+    from vardy_worker.contracts.base import JsonObject
+
+RECEIPT_MS: Final = 600_000
+
+
+class RedisDocuments:
+    """The `Documents` port. Raises `StoreUnavailable`."""
+
+    def __init__(self, client: Redis, namespace: str) -> None:
+        self._client = client
+        self._keys = Keys(namespace)
+        self._scripts = Scripts(client)
+
+    def get(self, collection: str, name: str) -> Document | None:
+        """See `Documents.get`."""
+        return next(iter(self._newest(collection, [name])), None)
+
+    def put(
+        self, collection: str, name: str, value: JsonObject, *, expect_version: int | None = None
+    ) -> Document | None:
+        """See `Documents.put`."""
+        token = secrets.token_urlsafe(12)
+        return self.send_put(collection, name, value, token, expect_version=expect_version)
+
+    def send_put(
+        self, collection: str, name: str, value: JsonObject, token: str, *, expect_version: int | None = None
+    ) -> Document | None:
+        """One sending of a `put`; every sending with the same token has the same effect once."""
+        keys = [self._keys.document(collection, name), self._keys.collection(collection), self._keys.receipt(token)]
+        expected = "" if expect_version is None else expect_version
+        version = self._scripts.run("put_document", keys, [name, dump_json(value), expected, RECEIPT_MS])
+        return Document(name=name, version=version, value=value) if version else None
+
+    def versions(self, collection: str, name: str) -> Sequence[Document]:
+        """See `Documents.versions`."""
+        with translated():
+            stored: list[bytes] = self._client.lrange(self._keys.document(collection, name), 0, -1)  # type: ignore[assignment] # no text decoding is asked for
+        return [Document(name, version, json.loads(text)) for version, text in enumerate(stored, start=1)]
+
+    def all(self, collection: str) -> Sequence[Document]:
+        """See `Documents.all`."""
+        with translated():
+            names = self._client.smembers(self._keys.collection(collection))
+        return self._newest(collection, sorted(name.decode() for name in names))  # type: ignore[union-attr] # the same
+
+    def delete(self, collection: str, name: str) -> bool:
+        """See `Documents.delete`."""
+        return self.send_delete(collection, name, secrets.token_urlsafe(12))
+
+    def send_delete(self, collection: str, name: str, token: str) -> bool:
+        """One sending of a `delete`; every sending with the same token has the same effect once."""
+        keys = [self._keys.document(collection, name), self._keys.collection(collection), self._keys.receipt(token)]
+        return bool(self._scripts.run("delete_document", keys, [name, RECEIPT_MS]))
+
+    def _newest(self, collection: str, names: Sequence[str]) -> list[Document]:
+        with translated():
+            # One transaction, so that a version and its number belong together.
+            pipe = self._client.pipeline(transaction=True)
+            for name in names:
+                pipe.llen(self._keys.document(collection, name))
+                pipe.lindex(self._keys.document(collection, name), -1)
+            replies = pipe.execute()
+        found = zip(names, replies[::2], replies[1::2], strict=True)
+        return [Document(name, version, json.loads(text)) for name, version, text in found if version]

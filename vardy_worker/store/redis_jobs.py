@@ -1,0 +1,322 @@
+"""Jobs in Redis: one hash a job, indexes beside it, and a script for every change."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from vardy_worker.contracts.job import ConsoleRecord
+from vardy_worker.contracts.journal import JournalEntry
+from vardy_worker.contracts.status import UNSETTLED, WAITING_FOR_PEOPLE, Status
+from vardy_worker.ports import (
+    KEEP,
+    Changed,
+    Claimed,
+    Conflict,
+    DueJob,
+    KeyReused,
+    Missing,
+    NotClaimed,
+    Replayed,
+    Submitted,
+)
+from vardy_worker.store.codec import (
+    check_moves,
+    decode_event,
+    decode_record,
+    dump_json,
+    encode_changes,
+    encode_event,
+    encode_record,
+    require_moves,
+    submit_indexes,
+)
+from vardy_worker.store.connection import translated
+from vardy_worker.store.events import event_place
+from vardy_worker.store.keys import Keys, status_index
+from vardy_worker.store.redis_listing import RedisListing
+from vardy_worker.store.scripts import Scripts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from redis import Redis
+
+    from vardy_worker.contracts.events import Event
+    from vardy_worker.contracts.job import JobFilter, JobPage, JobRecord
+    from vardy_worker.ports import Change, IdempotencyClaim
+    from vardy_worker.store.scripts import Arg
+
+RECEIPT_MS: Final = 600_000
+"""How long a change may be sent again; far beyond what the client's retries take."""
+
+LIVE: Final = UNSETTLED | WAITING_FOR_PEOPLE
+"""Jobs that somebody still works on or decides: they have a due time and never expire."""
+
+_REBUILD_BATCH: Final = 1000
+_SWEEP_BATCH: Final = 500
+
+
+class RedisJobStore:
+    """The `JobStore` port on Redis or Valkey.
+
+    Costs one round trip a call, except `rebuild_due` (one for each 1,000 live jobs) and
+    `list_jobs` (see `RedisListing`). Beyond the port's errors, `get` raises
+    `RecordTooNew`.
+    """
+
+    def __init__(self, client: Redis, namespace: str) -> None:
+        self._client = client
+        self._keys = Keys(namespace)
+        self._scripts = Scripts(client)
+        self._listing = RedisListing(self._keys, self._scripts)
+        self._job_prefix = self._keys.job("")
+
+    @property
+    def fsync(self) -> bool | None:
+        """Whether durable changes wait for the append-only file; None before the first."""
+        return self._scripts.fsync
+
+    def submit(
+        self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int
+    ) -> Submitted | Replayed | KeyReused:
+        """See `JobStore.submit`."""
+        if record.status is not Status.QUEUED:
+            msg = f"a new job is QUEUED, not {record.status}"
+            raise ValueError(msg)
+        indexes = submit_indexes(record)
+        args: list[Arg] = [
+            record.id,
+            self._keys.index_prefix,
+            record.created_at_ms,
+            due_at_ms,
+            claim.body_sha256 if claim else "",
+            claim.keep_seconds * 1000 if claim else 0,
+            self._job_prefix,
+            len(indexes),
+            *indexes,
+        ]
+        for field, value in encode_record(record).items():
+            args += (field, value)
+        claim_key = self._keys.idempotency(claim.scope, claim.key) if claim else ""
+        outcome, job_id = self._scripts.run("submit", [self._keys.job(record.id), self._keys.due, claim_key], args)
+        kinds: dict[bytes, type[Submitted | Replayed | KeyReused]] = {
+            b"submitted": Submitted,
+            b"replayed": Replayed,
+            b"key_reused": KeyReused,
+        }
+        return kinds[outcome](job_id.decode())
+
+    def get(self, job_id: str) -> JobRecord | None:
+        """See `JobStore.get`."""
+        with translated():
+            pipe = self._client.pipeline(transaction=True)
+            pipe.hgetall(self._keys.job(job_id))
+            pipe.hgetall(self._keys.effects(job_id))
+            fields, effects = pipe.execute()
+        if not fields:
+            return None
+        return decode_record(fields, [effects[seq] for seq in sorted(effects, key=int)])
+
+    def version(self, job_id: str) -> tuple[int, Status] | None:
+        """See `JobStore.version`."""
+        with translated():
+            version, status = cast(
+                "list[bytes | None]", self._client.hmget(self._keys.job(job_id), ["version", "status"])
+            )
+        if version is None or status is None:
+            return None
+        return int(version), _status(status)
+
+    def change(self, change: Change) -> Changed | Conflict | Missing:
+        """See `JobStore.change`."""
+        return self.send_change(change, secrets.token_urlsafe(12))
+
+    def send_change(self, change: Change, token: str) -> Changed | Conflict | Missing:
+        """One sending of a change; every sending with the same token has the same effect once."""
+        check_moves(change)
+        job_id = change.job_id
+        keys = [
+            self._keys.job(job_id),
+            self._keys.effects(job_id),
+            self._keys.journal(job_id),
+            self._keys.events(job_id),
+            self._keys.receipts(job_id),
+            self._keys.console(job_id),
+            self._keys.due,
+            self._keys.expiring,
+            self._keys.expiring_indexes,
+        ]
+        run = self._scripts.run_durably if change.durable else self._scripts.run
+        reply = run("change", keys, self._change_args(change, token))
+        match reply[0]:
+            case b"changed":
+                return Changed(version=reply[1])
+            case b"conflict":
+                return Conflict(status=Status(reply[1].decode()), version=reply[2], fence=reply[3])
+            case _:
+                return Missing()
+
+    def _change_args(self, change: Change, token: str) -> list[Arg]:
+        fields = encode_changes(change.set)
+        args: list[Arg] = [
+            token,
+            change.job_id,
+            self._keys.index_prefix,
+            self._keys.changed,
+            _expected(change.expect_status),
+            change.to or "",
+            "" if change.expect_fence is None else change.expect_fence,
+            "" if change.expect_version is None else change.expect_version,
+            _due_arg(change),
+            "1" if change.release else "",
+            _retain_arg(change),
+            RECEIPT_MS,
+            len(fields),
+            len(change.effects),
+            len(change.journal),
+            len(change.events),
+        ]
+        for field, value in fields.items():
+            args += (field, value)
+        for effect in change.effects:
+            args += (effect.seq, effect.model_dump_json().encode())
+        args += [entry.model_dump_json().encode() for entry in change.journal]
+        args += [encode_event(event) for event in change.events]
+        return args
+
+    def claim(
+        self, job_id: str, *, expect: frozenset[Status], to: Status, worker: str, lease_ms: int
+    ) -> Claimed | NotClaimed:
+        """See `JobStore.claim`. Reasons: `missing`, `status`, `leased`, `not_due`."""
+        token = secrets.token_urlsafe(12)
+        return self.send_claim(job_id, token, expect=expect, to=to, worker=worker, lease_ms=lease_ms)
+
+    def send_claim(
+        self, job_id: str, token: str, *, expect: frozenset[Status], to: Status, worker: str, lease_ms: int
+    ) -> Claimed | NotClaimed:
+        """One sending of a claim; every sending with the same token has the same effect once."""
+        require_moves(expect, to)
+        args: list[Arg] = [
+            token,
+            job_id,
+            self._keys.index_prefix,
+            self._keys.changed,
+            _expected(expect),
+            to,
+            dump_json(worker),
+            lease_ms,
+        ]
+        keys = [self._keys.job(job_id), self._keys.events(job_id), self._keys.due]
+        reply = self._scripts.run("claim", keys, args)
+        if reply[0] == b"claimed":
+            return Claimed(fence=reply[1], deliveries=reply[2], status=Status(reply[3].decode()))
+        return NotClaimed(reason=reply[1].decode())
+
+    def heartbeat(self, job_id: str, *, fence: int, lease_ms: int) -> bool:
+        """See `JobStore.heartbeat`."""
+        keys = [self._keys.job(job_id), self._keys.due]
+        return bool(self._scripts.run("heartbeat", keys, [job_id, fence, lease_ms]))
+
+    def request_cancel(self, job_id: str, *, by: str) -> bool:
+        """See `JobStore.request_cancel`."""
+        keys = [self._keys.job(job_id), self._keys.events(job_id)]
+        return bool(self._scripts.run("request_cancel", keys, [job_id, self._keys.changed, dump_json(by)]))
+
+    def take_due(self, *, limit: int, hide_ms: int) -> Sequence[DueJob]:
+        """See `JobStore.take_due`."""
+        rows = self._scripts.run("take_due", [self._keys.due], [self._job_prefix, limit, hide_ms])
+        return [_due_job(row) for row in rows]
+
+    def rebuild_due(self, *, grace_ms: int) -> int:
+        """See `JobStore.rebuild_due`. Also drops the index entries of jobs that have expired."""
+        self._sweep_expired()
+        found = 0
+        for status in sorted(LIVE):
+            keys = [self._keys.index(status_index(status)), self._keys.due]
+            first, looked_at = 0, _REBUILD_BATCH
+            while looked_at == _REBUILD_BATCH:
+                args: list[Arg] = [self._job_prefix, first, _REBUILD_BATCH, grace_ms]
+                looked_at, without = self._scripts.run("rebuild_due", keys, args)
+                first += looked_at
+                found += without
+        return found
+
+    def _sweep_expired(self) -> None:
+        keys = [self._keys.expiring, self._keys.expiring_indexes, self._keys.due]
+        args: list[Arg] = [self._job_prefix, self._keys.index_prefix, _SWEEP_BATCH, *sorted(Status)]
+        while self._scripts.run("sweep_expired", keys, args) == _SWEEP_BATCH:
+            pass
+
+    def list_jobs(self, where: JobFilter, *, cursor: str | None, limit: int) -> JobPage:
+        """See `JobStore.list_jobs`. A page may be short; only `next` says whether it was the last."""
+        return self._listing.page(where, cursor=cursor, limit=limit)
+
+    def journal(self, job_id: str) -> Sequence[JournalEntry]:
+        """See `JobStore.journal`."""
+        with translated():
+            lines: list[bytes] = self._client.lrange(self._keys.journal(job_id), 0, -1)  # type: ignore[assignment] # no text decoding is asked for
+        return [JournalEntry.model_validate_json(line) for line in lines]
+
+    def events(self, job_id: str, *, after: str = "", limit: int = 1000) -> Sequence[Event]:
+        """See `JobStore.events`. Raises `RequestError` `cursor.invalid` for an id that is none."""
+        first = event_place(after)
+        with translated():
+            stored: list[bytes] = self._client.lrange(self._keys.events(job_id), first, first + limit - 1)  # type: ignore[assignment] # the same
+        return [decode_event(first + offset + 1, line) for offset, line in enumerate(stored)]
+
+    def put_console(self, job_id: str, console: ConsoleRecord) -> None:
+        """See `JobStore.put_console`. Does nothing for a job that is gone."""
+        keys = [self._keys.job(job_id), self._keys.console(job_id)]
+        self._scripts.run("put_console", keys, [console.model_dump_json().encode()])
+
+    def console(self, job_id: str) -> ConsoleRecord | None:
+        """See `JobStore.console`."""
+        with translated():
+            stored = self._client.get(self._keys.console(job_id))
+        return None if stored is None else ConsoleRecord.model_validate_json(stored)
+
+    def server_now_ms(self) -> int:
+        """See `JobStore.server_now_ms`."""
+        with translated():
+            seconds, micros = self._client.time()
+        return int(seconds) * 1000 + int(micros) // 1000
+
+    def ping(self) -> None:
+        """See `JobStore.ping`."""
+        with translated():
+            self._client.ping()
+
+
+def _expected(statuses: frozenset[Status]) -> str:
+    return f"|{'|'.join(sorted(statuses))}|"
+
+
+def _due_arg(change: Change) -> Arg:
+    if change.due_at_ms is KEEP:
+        return "keep"
+    return "never" if change.due_at_ms is None else int(change.due_at_ms)
+
+
+def _retain_arg(change: Change) -> Arg:
+    if change.retain_seconds is not None:
+        return change.retain_seconds * 1000
+    return "live" if change.to in LIVE else ""
+
+
+def _status(stored: bytes) -> Status:
+    return Status(stored.decode().strip('"'))
+
+
+def _due_job(row: list[Any]) -> DueJob:
+    job_id, status, *numbers = row
+    deliveries, fence, lease_until_ms, created_at_ms, due_at_ms = map(int, numbers)
+    return DueJob(
+        job_id=job_id.decode(),
+        status=_status(status),
+        deliveries=deliveries,
+        fence=fence,
+        lease_until_ms=lease_until_ms,
+        created_at_ms=created_at_ms,
+        due_at_ms=due_at_ms,
+    )
