@@ -1,0 +1,1 @@
+"""The demo: a small shop, its rules, and a scripted stand-in for a language model."""
