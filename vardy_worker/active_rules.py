@@ -19,7 +19,7 @@ class ActiveRules:
 
     def __init__(self, documents: Documents, engine: RuleEngine) -> None:
         self._documents = documents
-        self._engine = engine
+        self.engine = engine
         self._lock = threading.Lock()
         self._cached: tuple[int, Catalogue, RuleSet] | None = None
 
@@ -30,11 +30,11 @@ class ActiveRules:
             cached = self._cached
         if cached is not None and cached[0] == active.version and cached[1] is catalogue:
             return cached[2]
-        rules = self._engine.load(active.text, catalogue)
+        rules = self.engine.load(active.text, catalogue)
         with self._lock:
             self._cached = (active.version, catalogue, rules)
         return rules
 
     def evaluate(self, plan: PlanBody, facts: PlanFacts) -> PolicyResult:
         """The verdict of a plan under the active rules. Raises `RulesError` as `current` does."""
-        return self._engine.evaluate(self.current(facts.catalogue), plan, facts)
+        return self.engine.evaluate(self.current(facts.catalogue), plan, facts)

@@ -10,8 +10,9 @@ from vardy_worker.contracts.job import Timings
 from vardy_worker.contracts.policy import Verdict
 from vardy_worker.contracts.status import Status
 from vardy_worker.logs import get_logger
+from vardy_worker.pipeline.facts import plan_facts
 from vardy_worker.pipeline.settle import apply, settled
-from vardy_worker.ports import Change, Claimed, PlanFacts
+from vardy_worker.ports import Change, Claimed
 from vardy_worker.stages.commit import (
     AllDone,
     CancelledBefore,
@@ -288,14 +289,3 @@ class CommitPipeline:
             msg = f"job {job.id} has no plan to commit"
             raise ValueError(msg)
         return self.rules.evaluate(job.plan.body(), plan_facts(job, self.host))
-
-
-def plan_facts(job: JobRecord, host: FunctionHost) -> PlanFacts:
-    """What rules may look at beside the plan of this job."""
-    return PlanFacts(
-        user=job.submission.user,
-        params=job.submission.params,
-        mode=job.submission.mode.value,
-        catalogue=host.catalogue(),
-        recipe_name=job.submission.recipe or "",
-    )

@@ -1,0 +1,92 @@
+"""The Celery entry point: `vardy worker`, or `celery -A vardy_worker.app worker`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from celery import signals
+
+from vardy_worker.contracts.errors import SettingsError, VardyError
+from vardy_worker.logs import configure_logs, get_logger
+from vardy_worker.queue import QUEUES, make_celery
+from vardy_worker.settings import load_settings
+from vardy_worker.tasks import register_tasks
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+    from vardy_worker.process import WorkerProcess
+    from vardy_worker.settings import Settings
+
+log = get_logger(__name__)
+
+
+def create_app(settings: Settings) -> Celery:
+    """The Celery application, with the worker's own start and stop tied to Celery's.
+
+    The worker is built when Celery starts (never at import), so that a producer or a shell
+    can import this module without opening anything.
+    """
+    celery = make_celery(settings)
+    running: list[WorkerProcess] = []
+
+    def start(**_: Any) -> None:
+        from vardy_worker.bootstrap import build_worker  # noqa: PLC0415 - a producer needs none of it
+
+        configure_logs(settings.log_format, settings.log_level)
+        try:
+            worker = build_worker(settings, celery)
+            worker.start()
+        except VardyError as error:
+            # Celery swallows exceptions of signal handlers; a worker without its parts must not serve.
+            log.error("worker.not_started", code=error.code, reason=error.message)  # noqa: TRY400 - one sentence
+            sys.exit(1)
+        running.append(worker)
+
+    def ready(**_: Any) -> None:
+        log.info("worker.ready", queues=list(settings.worker_queues), concurrency=settings.worker_concurrency)
+
+    def stop(**_: Any) -> None:
+        while running:
+            running.pop().stop()
+
+    signals.worker_init.connect(start, weak=False)
+    signals.worker_ready.connect(ready, weak=False)
+    signals.worker_shutdown.connect(stop, weak=False)
+    # Logging is the worker's own, configured above.
+    signals.setup_logging.connect(lambda **_: None, weak=False)
+    register_tasks(celery, lambda: running[0])
+    return celery
+
+
+def run_worker(settings: Settings) -> None:
+    """Serves the queues of the settings until SIGTERM or Ctrl-C; running jobs are finished first."""
+    settings.need("redis_url", "functions")
+    queues = ",".join(QUEUES[name] for name in settings.worker_queues)
+    create_app(settings).worker_main(
+        [
+            "worker",
+            "--pool=threads",
+            f"--concurrency={settings.worker_concurrency}",
+            f"--queues={queues}",
+            "--without-gossip",
+            "--without-mingle",
+            "--without-heartbeat",
+            "--loglevel=WARNING",
+        ]
+    )
+
+
+def _app() -> Celery:
+    try:
+        return create_app(load_settings())
+    except SettingsError as error:
+        sys.exit(error.message)
+
+
+def __getattr__(name: str) -> Any:
+    # `celery -A vardy_worker.app` asks for `app`; importing the module alone builds nothing.
+    if name in {"app", "celery"}:
+        return globals().setdefault("app", _app())
+    raise AttributeError(name)

@@ -1,0 +1,135 @@
+"""The composition root of a worker: the only module that names concrete classes.
+
+What a queue does not need is not even imported: a worker for commits alone has neither
+a model nor a sandbox in reach.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from vardy_worker.active_rules import ActiveRules
+from vardy_worker.clock import SystemClock
+from vardy_worker.contracts.ids import new_id
+from vardy_worker.functions.loading import load_functions
+from vardy_worker.functions.runtime import FunctionRuntime
+from vardy_worker.leases import LeaseKeeper
+from vardy_worker.process import WorkerProcess
+from vardy_worker.queue import CeleryQueue
+from vardy_worker.reconcile import Reconciler
+from vardy_worker.rules.engine import CelRules
+from vardy_worker.store.connection import connect
+from vardy_worker.store.redis_documents import RedisDocuments
+from vardy_worker.store.redis_jobs import RedisJobStore
+from vardy_worker.store.redis_presence import RedisPresence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from celery import Celery
+
+    from vardy_worker.pipeline.commit import CommitPipeline
+    from vardy_worker.pipeline.run import RunPipeline
+    from vardy_worker.settings import Settings
+
+
+def worker_name() -> str:
+    """A name for this process that no other process has or had."""
+    return f"{socket.gethostname()}:{os.getpid()}:{new_id('w')[-6:]}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What the pipelines share."""
+
+    settings: Settings
+    name: str
+    store: RedisJobStore
+    queue: CeleryQueue
+    host: FunctionRuntime
+    rules: ActiveRules
+    leases: LeaseKeeper
+    clock: SystemClock
+    closing: list[Callable[[], None]] = field(default_factory=list)
+
+
+def build_worker(settings: Settings, celery: Celery) -> WorkerProcess:
+    """The whole worker for the queues that the settings name. Connects at its first command.
+
+    Raises `SettingsError` for a missing setting or a functions module that cannot be loaded.
+    """
+    settings.need("redis_url", "functions")
+    clock = SystemClock()
+    client = connect(settings.redis_url)
+    store = RedisJobStore(client, settings.namespace)
+    documents = RedisDocuments(client, settings.namespace)
+    parts = _Parts(
+        settings=settings,
+        name=worker_name(),
+        store=store,
+        queue=CeleryQueue(celery),
+        host=FunctionRuntime(load_functions(settings.functions), threads=settings.function_threads),
+        rules=ActiveRules(documents, CelRules()),
+        leases=LeaseKeeper(store, clock),
+        clock=clock,
+    )
+    runs = _runs(parts) if "run" in settings.worker_queues else None
+    commits = _commits(parts) if "commit" in settings.worker_queues else None
+    reconciler = Reconciler(
+        store=store,
+        queue=parts.queue,
+        presence=RedisPresence(client, settings.namespace),
+        clock=clock,
+        settings=settings,
+        worker=parts.name,
+    )
+    return WorkerProcess(
+        name=parts.name,
+        documents=documents,
+        host=parts.host,
+        leases=parts.leases,
+        reconciler=reconciler,
+        runs=runs,
+        commits=commits,
+        closing=[*parts.closing, client.close],
+    )
+
+
+def _runs(parts: _Parts) -> RunPipeline:
+    # Only a worker for runs may have a model and a sandbox in reach, so only it imports them.
+    from vardy_worker.adapters.litellm_model import LitellmModel  # noqa: PLC0415
+    from vardy_worker.adapters.sandbox import ChildSandbox  # noqa: PLC0415
+    from vardy_worker.pipeline.run import RunPipeline  # noqa: PLC0415
+
+    sandbox = ChildSandbox(warm=parts.settings.sandbox_children, children_max=parts.settings.sandbox_children_max)
+    model = LitellmModel()
+    parts.closing.extend((sandbox.close, model.close))
+    return RunPipeline(
+        store=parts.store,
+        queue=parts.queue,
+        host=parts.host,
+        model=model,
+        sandbox=sandbox,
+        rules=parts.rules,
+        leases=parts.leases,
+        clock=parts.clock,
+        settings=parts.settings,
+        worker=parts.name,
+    )
+
+
+def _commits(parts: _Parts) -> CommitPipeline:
+    from vardy_worker.pipeline.commit import CommitPipeline  # noqa: PLC0415 - the same, the other way round
+
+    return CommitPipeline(
+        store=parts.store,
+        host=parts.host,
+        rules=parts.rules,
+        leases=parts.leases,
+        clock=parts.clock,
+        settings=parts.settings,
+        worker=parts.name,
+    )

@@ -1,0 +1,26 @@
+"""The Celery tasks: one line each. Messages carry ids; the store decides what happens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vardy_worker.queue import COMMIT_TASK, RUN_TASK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from celery import Celery
+
+    from vardy_worker.process import WorkerProcess
+
+
+def register_tasks(celery: Celery, worker: Callable[[], WorkerProcess]) -> None:
+    """Registers the tasks; `worker()` is the process that runs them, there once Celery has started it."""
+
+    @celery.task(name=RUN_TASK)
+    def run(job_id: str) -> None:
+        worker().run(job_id)
+
+    @celery.task(name=COMMIT_TASK)
+    def commit(job_id: str) -> None:
+        worker().commit(job_id)
