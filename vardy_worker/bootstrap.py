@@ -70,7 +70,7 @@ def build_worker(settings: Settings, celery: Celery) -> WorkerProcess:
         settings=settings,
         name=worker_name(),
         store=store,
-        queue=CeleryQueue(celery),
+        queue=CeleryQueue(celery, settings),
         host=FunctionRuntime(load_functions(settings.functions), threads=settings.function_threads),
         rules=ActiveRules(documents, CelRules()),
         leases=LeaseKeeper(store, clock),

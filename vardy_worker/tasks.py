@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vardy_worker.queue import COMMIT_TASK, RUN_TASK
+from vardy_worker.queue import TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 def register_tasks(celery: Celery, worker: Callable[[], WorkerProcess]) -> None:
     """Registers the tasks; `worker()` is the process that runs them, there once Celery has started it."""
 
-    @celery.task(name=RUN_TASK)
+    @celery.task(name=TASKS["run"])
     def run(job_id: str) -> None:
         worker().run(job_id)
 
-    @celery.task(name=COMMIT_TASK)
+    @celery.task(name=TASKS["commit"])
     def commit(job_id: str) -> None:
         worker().commit(job_id)

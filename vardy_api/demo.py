@@ -1,0 +1,236 @@
+"""`vardy demo`: the whole main job in the terminal, on real parts, in under a minute.
+
+Six requests go through HTTP, Redis, Celery, the model, the sandbox, the rules and the
+journal. Each step says what it expects; the exit code is 0 only if all came true.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.json import JSON
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from vardy_api.client import Vardy
+from vardy_api.stack import Stack
+from vardy_worker.contracts.status import Status
+from vardy_worker.contracts.user import User
+from vardy_worker.demo.database import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from vardy_worker.contracts.view import JobView
+
+ANA = User(id="ana", roles=("support",))
+LEADS = (User(id="lea", roles=("support_lead",)), User(id="leo", roles=("support_lead",)))
+STEP_SECONDS_MAX = 90.0
+PROMPT_LINES = 14
+ROWS_SHOWN = 8
+
+
+@dataclass(slots=True)
+class Demo:
+    """One run of the demo. `wrong` collects what did not come true."""
+
+    vardy: Vardy
+    out: Console
+    shop_dir: Path
+    steps: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    def run(self) -> None:
+        """All steps, in order."""
+        self.read_question()
+        self.plan_mode()
+        self.small_write()
+        self.approved_write()
+        self.blocked_write()
+        self.half_way()
+
+    def read_question(self) -> None:
+        """A question that only reads."""
+        job = self.ask("A question", "Which customers have overdue invoices?", Status.SUCCESS, show_prompt=True)
+        self.say("The model saw the function signatures and the request, and no row of the shop.")
+        self.expect(not job.effects, "a question has no effects")
+
+    def plan_mode(self) -> None:
+        """A write in plan mode: shown, not done."""
+        job = self.ask("Plan mode: what would happen", "Cancel order 17", Status.PLANNED, mode="plan")
+        self.expect(job.plan is not None and job.plan.counts.pending == 1, "nothing was executed")
+
+    def small_write(self) -> None:
+        """A small write that the rules allow."""
+        job = self.ask("A small refund, which a rule allows", "Refund 25.00 of payment 5", Status.SUCCESS)
+        self.expect(job.plan is not None and job.plan.counts.succeeded == 1, "the refund was applied")
+
+    def approved_write(self) -> None:
+        """A bigger write that waits for a person."""
+        job = self.ask("A bigger refund, which waits", "Refund 60.00 of payment 1", Status.PENDING_APPROVAL)
+        if job.plan is None:
+            return
+        self.say(f"{LEADS[0].id} (support_lead) approves exactly plan {job.plan.digest[:12]}…")
+        job = self.vardy.commit(job, user=LEADS[0], timeout_seconds=STEP_SECONDS_MAX)
+        self.show_plan(job)
+        self.expect_status(job, Status.SUCCESS)
+
+    def blocked_write(self) -> None:
+        """A write that nobody may do."""
+        job = self.ask("A refund over the ceiling", "Refund 1500.00 of payment 1", Status.POLICY_BLOCKED)
+        self.expect(job.error is not None and job.error.code == "policy.blocked", "a rule blocked it")
+
+    def half_way(self) -> None:
+        """Many mails: two approvals, a failure half-way, and a requeue."""
+        request = "Remind every customer with an overdue invoice"
+        job = self.ask("Many mails: two approvals, and one mailbox is full", request, Status.PENDING_APPROVAL)
+        if job.plan is None:
+            return
+        for lead in LEADS:
+            self.say(f"{lead.id} (support_lead) approves.")
+            job = self.vardy.approve(job, user=lead, timeout_seconds=STEP_SECONDS_MAX)
+        job = self.vardy.wait(job, timeout_seconds=STEP_SECONDS_MAX)
+        self.show_plan(job)
+        self.expect_status(job, Status.PARTIAL)
+        self.show_error(job)
+        self.say("The mailbox is emptied; an operator requeues the commit. What was done is not done again.")
+        shop = Database()
+        shop.open(self.shop_dir)
+        shop.empty_mailbox()
+        shop.close()
+        sent = {effect.seq for effect in job.effects if effect.state == "SUCCEEDED"}
+        job = self.vardy.wait(self.vardy.requeue(job, user=LEADS[0]), timeout_seconds=STEP_SECONDS_MAX)
+        self.show_plan(job)
+        self.expect_status(job, Status.SUCCESS)
+        once = all(effect.attempts == 1 for effect in job.effects if effect.seq in sent)
+        self.expect(once, "no mail was sent twice")
+
+    # --- one request --------------------------------------------------------------------------
+
+    def ask(
+        self, title: str, request: str, expected: Status, *, mode: str = "execute", show_prompt: bool = False
+    ) -> JobView:
+        """Submits a request, waits, and shows what became of it."""
+        self.steps += 1
+        self.out.print()
+        self.out.rule(Text(f" {self.steps}. {title} ", style="bold"), align="left")
+        self.out.print(Text.assemble((f"{ANA.id} asks: ", "dim"), (f"“{request}”", "bold")))
+        if show_prompt:
+            self.show_prompt(request)
+        job = self.vardy.run(request, user=ANA, mode=mode, timeout_seconds=STEP_SECONDS_MAX)
+        if job.program is not None:
+            source = Syntax(job.program.source.strip(), "javascript", background_color="default")
+            self.out.print(Panel(source, title="the program the model wrote", title_align="left", border_style="dim"))
+        self.show_plan(job)
+        self.expect_status(job, expected)
+        self.show_error(job)
+        if job.output is not None:
+            self.out.print(Text("output", style="dim"), JSON.from_data(job.output, indent=None))
+        return job
+
+    def show_prompt(self, request: str) -> None:
+        """What the model gets to see, cut for the terminal."""
+        messages = self.vardy.prompt(request, user=ANA).messages
+        size = sum(len(message.content.encode()) for message in messages)
+        declared = [line for line in messages[0].content.splitlines() if "declare function" in line]
+        shown = "\n".join([*declared[:PROMPT_LINES], "…"] if len(declared) > PROMPT_LINES else declared)
+        last = messages[-1].content.strip()
+        self.out.print(
+            Panel(
+                Text(f"{shown}\n\n{last}"),
+                title=f"what the model sees: {len(messages)} messages, {size:,} bytes (whole: vardy prompts show)",
+                title_align="left",
+                border_style="dim",
+            )
+        )
+
+    def show_plan(self, job: JobView) -> None:
+        """The plan as a table."""
+        if job.plan is None:
+            return
+        table = Table(title=f"plan {job.plan.digest[:12]}…, verdict {job.plan.verdict}", title_justify="left")
+        for column in ("", "function", "arguments", "verdict", "why", "state"):
+            table.add_column(column, overflow="fold" if column == "arguments" else "ellipsis")
+        for effect in job.effects[:ROWS_SHOWN]:
+            arguments = ", ".join(f"{name}: {_short(value)}" for name, value in effect.args.items())
+            references = "".join(f" {ref.at[1:]}: ⟨{ref.effect}{ref.path}⟩" for ref in effect.refs)
+            why = ", ".join(effect.rules) or "default"
+            table.add_row(str(effect.seq), effect.function, arguments + references, effect.verdict, why, effect.state)
+        self.out.print(table)
+        if len(job.effects) > ROWS_SHOWN:
+            self.say(f"… and {len(job.effects) - ROWS_SHOWN} more")
+
+    def show_error(self, job: JobView) -> None:
+        """Why the job is where it is."""
+        if job.error is not None:
+            self.out.print(Text.assemble((job.error.code, "yellow"), f"  {job.error.message}"))
+
+    # --- expectations --------------------------------------------------------------------------
+
+    def expect_status(self, job: JobView, status: Status) -> None:
+        """Shows the status, and remembers when it is not the expected one."""
+        good = job.status is status
+        mark = Text("✓ ", style="green") if good else Text("✗ ", style="red")
+        self.out.print(mark + Text(job.status.value, style="bold") + Text("" if good else f", expected {status.value}"))
+        if not good:
+            self.wrong.append(f"step {self.steps}: {job.status.value} instead of {status.value} (job {job.id})")
+
+    def expect(self, fact: bool, sentence: str) -> None:
+        """Remembers a fact that did not come true."""
+        if not fact:
+            self.wrong.append(f"step {self.steps}: not true that {sentence}")
+            self.out.print(Text(f"✗ not true: {sentence}", style="red"))
+
+    def say(self, sentence: str) -> None:
+        """One line of explanation."""
+        self.out.print(Text(sentence, style="dim"))
+
+
+def _short(value: object, length: int = 40) -> str:
+    text = str(value)
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def run_demo(
+    *, data_dir: Path | None = None, console: Console | None = None, log: Callable[[str], None] | None = None
+) -> int:
+    """Runs the demo in a fresh folder (or `data_dir`), and returns its exit code."""
+    out = console or Console()
+    began = time.monotonic()
+    lines: list[str] = []
+
+    def keep(name: str, line: str) -> None:
+        lines.append(f"{name:<7}| {line}")
+        if log is not None:
+            log(lines[-1])
+
+    with tempfile.TemporaryDirectory(prefix="vardy-demo-") as temporary:
+        folder = data_dir or Path(temporary)
+        # The demo is about the demo shop, whatever the environment names.
+        for name in ("VARDY_FUNCTIONS", "VARDY_RULES", "VARDY_DEMO_DIR"):
+            os.environ.pop(name, None)
+        out.print("Starting an embedded server, a worker and the API …")
+        with Stack(data_dir=folder, show=keep) as stack:
+            model = "the scripted model, which is no AI" if stack.scripted else os.environ["VARDY_MODEL"]
+            out.print(f"Ready after {time.monotonic() - began:.1f} s. The model: {model}.")
+            with Vardy(stack.url, api_key=stack.api_key) as vardy:
+                demo = Demo(vardy=vardy, out=out, shop_dir=folder / "shop")
+                demo.run()
+    out.print()
+    if demo.wrong:
+        out.print(Text("The demo did not go as it should:", style="red"))
+        for sentence in demo.wrong:
+            out.print(f"  {sentence}")
+        for line in lines[-20:]:
+            out.print(Text(line, style="dim"))
+        return 1
+    out.print(Text(f"All {demo.steps} steps ended as they should, in {time.monotonic() - began:.1f} s.", style="green"))
+    return 0

@@ -1,0 +1,72 @@
+"""`vardy dev`: everything in one terminal, on loopback, with data that outlives it."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from vardy_api.stack import Stack
+from vardy_worker.contracts.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import FrameType
+
+PORT = 8000
+WATCH_SECONDS = 0.5
+
+
+def run_dev(*, data_dir: Path, port: int = PORT, redis_url: str = "") -> int:
+    """Runs until Ctrl-C or SIGTERM; returns the exit code. Raises `SettingsError` when it cannot start."""
+    stopping = threading.Event()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        stopping.set()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with Stack(data_dir=data_dir, port=port, redis_url=redis_url, show=_show) as stack:
+            _welcome(stack)
+            while not stopping.wait(WATCH_SECONDS):
+                ended = stack.ended_child()
+                if ended is not None:
+                    raise SettingsError(
+                        f"The {ended.name} ended (exit code {ended.process.returncode}); everything is stopped.",
+                        details={"process": ended.name},
+                    )
+            _say("Stopping; running jobs are finished first.")
+        _say(f"Stopped. The data is kept in {data_dir}.")
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return 0
+
+
+def _welcome(stack: Stack) -> None:
+    _say("Vardy is running, for development only: it listens on this machine alone.")
+    _say("")
+    _say(f"  API      {stack.url}        (documentation: {stack.url}/docs)")
+    _say(f"  Key      {stack.api_key}")
+    _say(f"  Data     {stack.data_dir}")
+    if stack.scripted is not None:
+        _say("  Model    scripted: it answers only the phrases it knows; set VARDY_MODEL for a real one")
+    _say("")
+    _say("In another terminal:")
+    _say("")
+    _say(f"  export VARDY_URL={stack.url} VARDY_API_KEY={stack.api_key}")
+    example = "how much does customer 3 owe?" if stack.uses_demo_shop else "…"
+    _say(f'  vardy run "{example}" --user ana')
+    _say("")
+    _say("Ctrl-C stops everything.")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _show(name: str, line: str) -> None:
+    sys.stderr.write(f"{name:<7}| {line}\n")
+    sys.stderr.flush()

@@ -1,0 +1,195 @@
+"""The whole of Vardy on one machine: embedded server, worker, API, and a model by script.
+
+    embedded server ─ scripted model (when no VARDY_MODEL is set) ─ worker ─ API
+    started in this order, each only when the one before serves; stopped in reverse
+
+`vardy dev` keeps one running; `vardy demo` starts one for its own use.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+import time
+from contextlib import ExitStack
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+
+from vardy_api.embedded import EmbeddedServer
+from vardy_api.operations.keys import KeyOperations
+from vardy_api.processes import Child, start_child
+from vardy_api.shapes import KeyCreate
+from vardy_worker.clock import SystemClock
+from vardy_worker.contracts.errors import SettingsError
+from vardy_worker.contracts.user import Scope
+from vardy_worker.demo.scripted import ScriptedModel
+from vardy_worker.settings import load_settings
+from vardy_worker.store.connection import connect
+from vardy_worker.store.redis_documents import RedisDocuments
+from vardy_worker.store.redis_presence import RedisPresence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Self
+
+START_SECONDS_MAX = 60.0
+POLL_SECONDS = 0.05
+DEMO_FUNCTIONS = "vardy_worker.demo.shop:functions"
+
+
+class Stack:
+    """A running Vardy; a context manager. `url` and `api_key` are there once it has started.
+
+    Settings of the environment win; what is not set gets the demo's functions, rules and
+    model. `show(name, line)` gets what the processes write.
+    """
+
+    def __init__(
+        self,
+        *,
+        data_dir: Path,
+        port: int = 0,
+        redis_url: str = "",
+        show: Callable[[str, str], None],
+    ) -> None:
+        self.data_dir = data_dir
+        self.port = port or _free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.api_key = ""
+        self.scripted: ScriptedModel | None = None
+        self.children: list[Child] = []
+        self._redis_url = redis_url
+        self._show = show
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def uses_demo_shop(self) -> bool:
+        """Whether the functions are the demo's."""
+        return not os.environ.get("VARDY_FUNCTIONS")
+
+    def stop(self) -> None:
+        """Stops everything in reverse order. Idempotent."""
+        self._open.close()
+
+    def ended_child(self) -> Child | None:
+        """A process that ended by itself, if any did."""
+        return next((child for child in self.children if not child.is_running), None)
+
+    def restart_worker(self) -> None:
+        """Starts the worker anew, for settings or functions that changed."""
+        worker = next(child for child in self.children if child.name == "worker")
+        worker.stop()
+        self.children.remove(worker)
+        self._start_worker()
+
+    def _start(self) -> None:
+        self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not self._redis_url:
+            server = self._open.enter_context(EmbeddedServer(self.data_dir / "redis"))
+            self._redis_url = server.url
+        self.environment = self._environment()
+        self.api_key = self._install_key()
+        self._start_worker()
+        self._start_api()
+
+    def _environment(self) -> dict[str, str]:
+        environment = dict(os.environ)
+        environment["VARDY_REDIS_URL"] = self._redis_url
+        environment.setdefault("VARDY_SECRET_KEY", self._kept_secret("secret-key"))
+        if self.uses_demo_shop:
+            environment["VARDY_FUNCTIONS"] = DEMO_FUNCTIONS
+            environment.setdefault("VARDY_DEMO_DIR", str(self.data_dir / "shop"))
+            rules = resources.files("vardy_worker.demo").joinpath("rules.yaml")
+            environment.setdefault("VARDY_RULES", str(rules))
+        if not environment.get("VARDY_MODEL"):
+            self.scripted = self._open.enter_context(ScriptedModel())
+            environment |= self.scripted.environment()
+        return environment
+
+    def _start_worker(self) -> None:
+        before = {seen.worker for seen in self._workers()}
+        child = self._start_child("worker", ["worker"])
+        self._wait_for(child, lambda: any(seen.worker not in before for seen in self._workers()))
+
+    def _start_api(self) -> None:
+        child = self._start_child("api", ["api", "--host", "127.0.0.1", "--port", str(self.port)])
+        self._wait_for(child, self._api_ready)
+
+    def _start_child(self, name: str, arguments: list[str]) -> Child:
+        child = start_child(name, arguments, environment=self.environment, show=self._show)
+        self.children.append(child)
+        self._open.callback(child.stop)
+        return child
+
+    def _workers(self) -> list[object]:
+        client = connect(self._redis_url)
+        try:
+            return list(RedisPresence(client, self._namespace).seen())
+        finally:
+            client.close()
+
+    @property
+    def _namespace(self) -> str:
+        return load_settings(redis_url=self._redis_url).namespace
+
+    def _api_ready(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/readyz", timeout=2).status_code == httpx.codes.OK
+        except httpx.TransportError:
+            return False
+
+    def _wait_for(self, child: Child, ready: Callable[[], bool]) -> None:
+        pause = threading.Event()
+        until = time.monotonic() + START_SECONDS_MAX
+        while not ready():
+            if not child.is_running:
+                last = "\n".join(child.tail[-5:])
+                raise SettingsError(f"The {child.name} did not start:\n{last}", details={"process": child.name})
+            if time.monotonic() > until:
+                raise SettingsError(f"The {child.name} was not ready within {START_SECONDS_MAX:.0f} s.")
+            pause.wait(POLL_SECONDS)
+
+    def _install_key(self) -> str:
+        """The key with every scope that may name any user, the same at every start."""
+        token = os.environ.get("VARDY_DEV_API_KEY") or self._kept_secret("api-key")
+        client = connect(self._redis_url)
+        try:
+            keys = KeyOperations(RedisDocuments(client, self._namespace), SystemClock())
+            keys.install(token, KeyCreate(name="dev", scopes=tuple(Scope)))
+        finally:
+            client.close()
+        return token
+
+    def _kept_secret(self, name: str) -> str:
+        path = self.data_dir / name
+        if not path.exists():
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(secrets.token_urlsafe(32))
+        return path.read_text(encoding="ascii").strip()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
