@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from vardy_worker.contracts.errors import RecordTooNew
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.job import SCHEMA, JobRecord, JobSummary
-from vardy_worker.contracts.status import TRANSITIONS, Status
+from vardy_worker.contracts.status import TRANSITIONS, UNSETTLED, WAITING_FOR_PEOPLE, Status
 from vardy_worker.store.keys import index_names, status_index
 
 if TYPE_CHECKING:
@@ -27,12 +27,15 @@ if TYPE_CHECKING:
 REQUEST_CHARS_MAX: Final = 200
 """How much of a request a listing shows."""
 
+LIVE: Final = UNSETTLED | WAITING_FOR_PEOPLE
+"""Jobs that somebody still works on or decides: they have a due time and never expire."""
+
 _KEPT_BY_STORE: Final = frozenset({"id", "version", "fence", "deliveries", "lease_until_ms", "worker", "status"})
 _FIXED: Final = frozenset({"schema_", "kind", "owner", "created_at_ms", "effects"})
 _SETTABLE: Final = frozenset(JobRecord.model_fields) - _KEPT_BY_STORE - _FIXED
 
-# Scripts compare and count these, so they are stored even at their defaults.
-_ALWAYS: Final = frozenset({"schema_", "status", "version", "fence", "deliveries", "lease_until_ms"})
+# Scripts and listings read these, so they are stored even at their defaults.
+_ALWAYS: Final = frozenset({"schema_", "kind", "status", "version", "fence", "deliveries", "lease_until_ms"})
 
 SUMMARY_FIELDS: Final = (
     "status",

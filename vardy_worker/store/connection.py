@@ -32,8 +32,8 @@ SOCKET_TIMEOUT_SECONDS: Final = 5.0
 CONNECT_TIMEOUT_SECONDS: Final = 3.0
 HEALTH_CHECK_SECONDS: Final = 5
 RETRIES: Final = 1
-"""Commands sent again after a lost connection. Connecting counts apart, so a server that
-swallows packets is reported after at most about 11 seconds, and a closed port at once."""
+"""Commands sent again after a connection was lost, as after a restart of the server. Timeouts
+are not tried again, so that a server that swallows packets is reported within five seconds."""
 
 
 def connect(url: str, *, socket_timeout_seconds: float = SOCKET_TIMEOUT_SECONDS) -> Redis:
@@ -50,7 +50,7 @@ def connect(url: str, *, socket_timeout_seconds: float = SOCKET_TIMEOUT_SECONDS)
             socket_connect_timeout=CONNECT_TIMEOUT_SECONDS,
             socket_keepalive=True,
             health_check_interval=HEALTH_CHECK_SECONDS,
-            retry=Retry(ExponentialWithJitterBackoff(base=0.05, cap=0.5), RETRIES),
+            retry=Retry(ExponentialWithJitterBackoff(base=0.05, cap=0.5), RETRIES, (RedisConnectionError,)),
             protocol=2,
         )
 

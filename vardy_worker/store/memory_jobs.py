@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.job import JobPage
-from vardy_worker.contracts.status import UNSETTLED, WAITING_FOR_PEOPLE, Status
+from vardy_worker.contracts.status import Status
 from vardy_worker.ports import (
     KEEP,
     Changed,
@@ -23,6 +23,7 @@ from vardy_worker.ports import (
     Submitted,
 )
 from vardy_worker.store.codec import (
+    LIVE,
     SUMMARY_FIELDS,
     check_moves,
     decode_event,
@@ -40,13 +41,11 @@ from vardy_worker.store.events import event_place
 from vardy_worker.store.keys import status_index
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from vardy_worker.contracts.job import ConsoleRecord, JobFilter, JobRecord
     from vardy_worker.contracts.journal import EffectRecord, JournalEntry
     from vardy_worker.ports import Change, Clock, IdempotencyClaim
-
-LIVE = UNSETTLED | WAITING_FOR_PEOPLE
 
 
 @dataclass(slots=True)
@@ -309,6 +308,12 @@ class MemoryJobStore:
         with self._lock:
             job = self._job(job_id)
             return job.console if job else None
+
+    def counts(self) -> Mapping[Status, int]:
+        """See `JobStore.counts`."""
+        with self._lock:
+            jobs = [job for job_id in list(self._jobs) if (job := self._job(job_id))]
+            return {status: sum(job.status is status for job in jobs) for status in Status}
 
     def server_now_ms(self) -> int:
         """See `JobStore.server_now_ms`."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from vardy_worker.contracts.job import ConsoleRecord
 from vardy_worker.contracts.journal import JournalEntry
-from vardy_worker.contracts.status import UNSETTLED, WAITING_FOR_PEOPLE, Status
+from vardy_worker.contracts.status import Status
 from vardy_worker.ports import (
     KEEP,
     Changed,
@@ -21,6 +21,7 @@ from vardy_worker.ports import (
     Submitted,
 )
 from vardy_worker.store.codec import (
+    LIVE,
     check_moves,
     decode_event,
     decode_record,
@@ -38,7 +39,7 @@ from vardy_worker.store.redis_listing import RedisListing
 from vardy_worker.store.scripts import Scripts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from redis import Redis
 
@@ -49,9 +50,6 @@ if TYPE_CHECKING:
 
 RECEIPT_MS: Final = 600_000
 """How long a change may be sent again; far beyond what the client's retries take."""
-
-LIVE: Final = UNSETTLED | WAITING_FOR_PEOPLE
-"""Jobs that somebody still works on or decides: they have a due time and never expire."""
 
 _REBUILD_BATCH: Final = 1000
 _SWEEP_BATCH: Final = 500
@@ -275,6 +273,12 @@ class RedisJobStore:
         with translated():
             stored = self._client.get(self._keys.console(job_id))
         return None if stored is None else ConsoleRecord.model_validate_json(stored)
+
+    def counts(self) -> Mapping[Status, int]:
+        """See `JobStore.counts`."""
+        indexes = {status: self._keys.index(status_index(status)) for status in Status}
+        sizes = self._scripts.sizes(list(indexes.values()))
+        return {status: sizes[key] for status, key in indexes.items()}
 
     def server_now_ms(self) -> int:
         """See `JobStore.server_now_ms`."""

@@ -1,0 +1,188 @@
+"""Messages to workers, through Celery, by task name: nothing here imports a task.
+
+A message is only a hint that a job exists. It may be lost, repeated or late; the store
+decides who works, and the reconciler publishes again what was lost.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import deque
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from vardy_worker.contracts.errors import QueueUnavailable
+from vardy_worker.store.connection import connect, translated
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from celery import Celery
+    from redis import Redis
+
+    from vardy_worker.contracts.job import QueueName
+    from vardy_worker.ports import Clock
+    from vardy_worker.settings import Settings
+
+QUEUES: Final[Mapping[QueueName, str]] = MappingProxyType(
+    {"run": "vardy.run", "commit": "vardy.commit", "callback": "vardy.callback"}
+)
+"""Celery's name of each queue. Apart, so that commits never wait behind generation."""
+
+TASKS: Final[Mapping[QueueName, str]] = MappingProxyType(
+    {"run": "vardy.run_job", "commit": "vardy.commit_job", "callback": "vardy.send_callback"}
+)
+"""The task that serves each queue; its one argument is the job id."""
+
+PUBLISHED_HEADER: Final = "published_ms"
+"""Message header: when it was published, in milliseconds since the epoch."""
+
+VISIBILITY_SECONDS: Final = 300
+
+
+def make_celery(settings: Settings) -> Celery:
+    """The Celery application of API and worker, without any task.
+
+    Celery is imported here (0.3 s), not with the module. Raises `SettingsError` without
+    `VARDY_REDIS_URL`.
+    """
+    from celery import Celery  # noqa: PLC0415 - the CLI imports this module and needs no Celery
+
+    settings.need("redis_url")
+    celery = Celery("vardy", broker=broker_url(settings.redis_url), set_as_current=False)
+    celery.conf.update(
+        # The store is the truth; a result backend costs seven Redis commands a task.
+        task_ignore_result=True,
+        result_backend=None,
+        task_serializer="json",
+        accept_content=["json"],
+        # Acknowledged when done, so that a killed worker's message is not gone at once. What
+        # is lost all the same, the reconciler finds by its lease.
+        task_acks_late=True,
+        # A task that kills its worker would be delivered for ever; the record counts deliveries.
+        task_reject_on_worker_lost=False,
+        # A failed publish is no error (the reconciler publishes) and must not block a request.
+        task_publish_retry=False,
+        # Events halve the throughput.
+        task_send_sent_event=False,
+        worker_send_task_events=False,
+        # Its mailbox leaks keys over restarts.
+        worker_enable_remote_control=False,
+        worker_prefetch_multiplier=1,
+        worker_disable_rate_limits=True,
+        worker_hijack_root_logger=False,
+        # A lost broker connection is no reason to stop: leases are in the store.
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        worker_deduplicate_successful_tasks=False,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_pool_limit=10,
+        broker_pool_acquire_timeout=3.0,
+        broker_transport_options=_transport_options(settings),
+        task_default_queue=QUEUES["run"],
+        task_create_missing_queues=True,
+        task_routes={TASKS[name]: {"queue": QUEUES[name]} for name in QUEUES},
+    )
+    return celery
+
+
+def _transport_options(settings: Settings) -> dict[str, Any]:
+    return {
+        "global_keyprefix": f"{settings.namespace}:",
+        "visibility_timeout": VISIBILITY_SECONDS,
+        # Left at its default, the restore of unacknowledged messages runs too rarely to help.
+        "unacked_restore_interval": 5,
+        "unacked_restore_throttle": 1,
+        # Without a socket timeout a connection frozen half-open never resumes.
+        "socket_timeout": 5,
+        "socket_connect_timeout": 3,
+        "socket_keepalive": True,
+        "health_check_interval": 5,
+        # How long a publish tries to connect. (A worker's own reconnecting has no such bound.)
+        "max_retries": 1,
+        "interval_start": 0,
+        "interval_step": 0.2,
+        "interval_max": 0.5,
+        "connect_retries_timeout": 5,
+    }
+
+
+def broker_url(redis_url: str) -> str:
+    """The URL as Celery spells it: its name for `unix://` is `redis+socket://`."""
+    parts = urlsplit(redis_url)
+    if parts.scheme != "unix":
+        return redis_url
+    query = {key: values[0] for key, values in parse_qs(parts.query).items()}
+    database = {"virtual_host": query.pop("db")} if "db" in query else {}
+    return f"redis+socket://{parts.netloc}{parts.path}" + (
+        f"?{urlencode(database | query)}" if database | query else ""
+    )
+
+
+class CeleryQueue:
+    """The `Queue` port. Raises `QueueUnavailable` within seconds when Redis cannot be reached."""
+
+    def __init__(self, celery: Celery, settings: Settings) -> None:
+        self._celery = celery
+        self._namespace = settings.namespace
+        self._redis: Redis = connect(settings.redis_url)
+
+    def publish(self, queue: QueueName, job_id: str) -> None:
+        """See `Queue.publish`."""
+        from kombu.exceptions import OperationalError  # noqa: PLC0415 - loaded with Celery by now
+
+        try:
+            self._celery.send_task(
+                TASKS[queue],
+                args=[job_id],
+                queue=QUEUES[queue],
+                headers={PUBLISHED_HEADER: time.time_ns() // 1_000_000},
+                ignore_result=True,
+            )
+        except (OperationalError, OSError) as error:
+            msg = "The message could not be published; the reconciler publishes it when Redis can be reached."
+            raise QueueUnavailable(msg, details={"queue": queue, "job_id": job_id}) from error
+
+    def depth(self, queue: QueueName) -> int:
+        """See `Queue.depth`. Messages that a worker holds unacknowledged do not count."""
+        with translated():
+            return int(self._redis.llen(self._list(queue)))
+
+    def oldest_published_ms(self, queue: QueueName) -> int | None:
+        """See `Queue.oldest_published_ms`."""
+        with translated():
+            # Celery pushes at the left end and takes from the right one.
+            stored = self._redis.lindex(self._list(queue), -1)
+        if stored is None:
+            return None
+        published_ms: int = json.loads(stored)["headers"].get(PUBLISHED_HEADER, 0)
+        return published_ms
+
+    def _list(self, queue: QueueName) -> str:
+        return f"{self._namespace}:{QUEUES[queue]}"
+
+
+class MemoryQueue:
+    """The `Queue` port for tests; `take` stands for the worker."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._waiting: dict[QueueName, deque[tuple[str, int]]] = {name: deque() for name in QUEUES}
+
+    def publish(self, queue: QueueName, job_id: str) -> None:
+        """See `Queue.publish`. Never fails."""
+        self._waiting[queue].append((job_id, self._clock.now_ms()))
+
+    def take(self, queue: QueueName) -> str | None:
+        """The job id of the oldest message, taken out; None when the queue is empty."""
+        return self._waiting[queue].popleft()[0] if self._waiting[queue] else None
+
+    def depth(self, queue: QueueName) -> int:
+        """See `Queue.depth`."""
+        return len(self._waiting[queue])
+
+    def oldest_published_ms(self, queue: QueueName) -> int | None:
+        """See `Queue.oldest_published_ms`."""
+        return self._waiting[queue][0][1] if self._waiting[queue] else None
