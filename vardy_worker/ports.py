@@ -230,6 +230,9 @@ class JobStore(Protocol):
     def console(self, job_id: str) -> ConsoleRecord | None:
         """What a program printed."""
 
+    def counts(self) -> Mapping[Status, int]:
+        """Jobs kept, by status; costs the same however many there are. Expired ones may linger a little."""
+
     def server_now_ms(self) -> int:
         """The server's clock."""
 
@@ -438,6 +441,18 @@ class RuleEngine(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class UserWindow:
+    """What the requester's earlier plans of a time window did, without the plan at hand.
+
+    `counts` are effects by function, `sums` totals by function and numeric argument; what
+    is not named is zero.
+    """
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    sums: Mapping[str, Mapping[str, int | float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class PlanFacts:
     """What rules may look at beside the plan."""
 
@@ -447,3 +462,4 @@ class PlanFacts:
     catalogue: Catalogue
     recipe_name: str = ""
     recipe_within_envelope: bool = False
+    user_window: UserWindow = field(default_factory=UserWindow)

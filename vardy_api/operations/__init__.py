@@ -1,0 +1,1 @@
+"""The use cases of Vardy: the one set behind HTTP, command line and panel."""

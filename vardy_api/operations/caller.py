@@ -1,0 +1,69 @@
+"""Who calls: an API key, what it may do, and for which person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vardy_worker.contracts.errors import RequestError
+from vardy_worker.contracts.user import Scope
+
+if TYPE_CHECKING:
+    from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.contracts.user import ApiKey, User
+
+SEES_EVERY_JOB = frozenset({Scope.READ, Scope.DECIDE, Scope.OPERATE})
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """An authenticated API key."""
+
+    key: ApiKey
+
+    def has(self, *scopes: Scope) -> bool:
+        """Whether the key has one of the scopes."""
+        return not set(scopes).isdisjoint(self.key.scopes)
+
+    def need(self, *scopes: Scope) -> None:
+        """Raises `RequestError` `auth.scope` unless the key has one of the scopes."""
+        if not self.has(*scopes):
+            wanted = [scope.value for scope in scopes]
+            raise RequestError(
+                f"The API key lacks the scope {' or '.join(wanted)}.",
+                code="auth.scope",
+                details={"scopes": wanted},
+            )
+
+    def person(self, named: User | None) -> User:
+        """The person a request is for.
+
+        A key that is bound to a person acts only as that person, with the roles it was
+        given; any other key must name the user. Raises `auth.person` or `request.invalid`.
+        """
+        bound = self.key.person
+        if bound is not None:
+            if named is not None and named.id != bound.id:
+                raise RequestError(
+                    f"The API key acts only as {bound.id}.", code="auth.person", details={"person": bound.id}
+                )
+            return bound
+        if named is None:
+            message = "The API key is not bound to a person, so the request must name the user."
+            raise RequestError(message, details={"problems": [{"at": "/user", "message": message}]})
+        return named
+
+    def actor(self, named: User | None = None) -> str:
+        """Who is recorded for a deed that needs no person: the person, else the key's owner."""
+        if named is not None or self.key.person is not None:
+            return self.person(named).id
+        return self.key.owner
+
+    def sees(self, job: JobRecord) -> bool:
+        """Whether the job is visible: submitted by this owner, or the key may see every job."""
+        return job.owner == self.key.owner or self.has(*SEES_EVERY_JOB)
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether listings are not narrowed to the key's owner."""
+        return self.has(*SEES_EVERY_JOB)

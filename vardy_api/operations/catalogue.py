@@ -1,0 +1,51 @@
+"""The company's functions as the store has them, and what can be told from them."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from vardy_worker.contracts.functions import Catalogue
+from vardy_worker.documents import CATALOGUE, CURRENT
+
+if TYPE_CHECKING:
+    from vardy_worker.contracts.base import JsonValue
+    from vardy_worker.ports import Documents
+
+_EMPTY = Catalogue()
+
+
+class CatalogueReader:
+    """The catalogue as a worker published it last; the same object as long as it is the same version."""
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self._lock = threading.Lock()
+        self._version = 0
+        self._catalogue = _EMPTY
+
+    def current(self) -> Catalogue:
+        """The newest catalogue; empty before any worker started."""
+        document = self._documents.get(CATALOGUE, CURRENT)
+        if document is None:
+            return _EMPTY
+        with self._lock:
+            if document.version != self._version:
+                self._catalogue = Catalogue.model_validate(document.value)
+                self._version = document.version
+            return self._catalogue
+
+    def check_result(self, function: str, result: JsonValue) -> str | None:
+        """What is wrong with a value as the result of a function, in a sentence without the value; or None."""
+        spec = self.current().get(function)
+        if spec is None:
+            return f"No worker has the function {function} now, so its result cannot be checked."
+        import jsonschema  # noqa: PLC0415 - needed only when a result is given, and slow to load
+
+        validator = jsonschema.Draft202012Validator(spec.output_schema)
+        error = next(iter(validator.iter_errors(result)), None)
+        if error is None:
+            return None
+        place = "/".join(str(part) for part in error.absolute_path)
+        where = f"/{place}" if place else "the result"
+        return f"The result does not fit {function}: {where} breaks {error.validator} {error.validator_value!r}."

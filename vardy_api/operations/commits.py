@@ -1,0 +1,103 @@
+"""The verbs of requesters and operators: cancel, requeue, resolve, discard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vardy_api.operations.decisions import own_job_or_operator
+from vardy_worker import verbs
+from vardy_worker.contracts.user import Scope
+
+if TYPE_CHECKING:
+    from vardy_api.operations.caller import Caller
+    from vardy_api.operations.catalogue import CatalogueReader
+    from vardy_api.operations.changes import Changes
+    from vardy_worker.contracts.base import JsonValue
+    from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.contracts.user import User
+    from vardy_worker.ports import Change, Clock, JobStore
+
+
+class CommitOperations:
+    """The use cases of operators."""
+
+    def __init__(
+        self,
+        store: JobStore,
+        changes: Changes,
+        catalogue: CatalogueReader,
+        clock: Clock,
+        *,
+        retain_seconds: int,
+    ) -> None:
+        self._store = store
+        self._changes = changes
+        self._catalogue = catalogue
+        self._clock = clock
+        self._retain_seconds = retain_seconds
+
+    def cancel(self, caller: Caller, job_id: str, *, user: User | None) -> JobRecord:
+        """Cancels a job: for its submitter, or an operator. One that commits stops before the next effect."""
+        caller.need(Scope.SUBMIT, Scope.OPERATE)
+        by = caller.actor(user)
+
+        def verb(job: JobRecord) -> Change | None:
+            own_job_or_operator(caller, job)
+            change = verbs.cancel(job, by=by, now_ms=self._clock.now_ms(), retain_seconds=self._retain_seconds)
+            if change is None:
+                self._store.request_cancel(job_id, by=by)
+            return change
+
+        return self._changes.apply(caller, job_id, verb)
+
+    def requeue(self, caller: Caller, job_id: str, *, user: User | None) -> JobRecord:
+        """Starts a commit again at the first effect that is not done."""
+        caller.need(Scope.OPERATE)
+        by = caller.actor(user)
+        catalogue = self._catalogue.current()
+
+        def verb(job: JobRecord) -> Change:
+            return verbs.requeue(job, catalogue=catalogue, by=by, now_ms=self._clock.now_ms())
+
+        return self._changes.apply(caller, job_id, verb)
+
+    def resolve(
+        self,
+        caller: Caller,
+        job_id: str,
+        seq: int,
+        *,
+        done: bool,
+        result: JsonValue,
+        reason: str,
+        user: User | None,
+    ) -> JobRecord:
+        """Settles one effect of unknown outcome by the operator's word."""
+        caller.need(Scope.OPERATE)
+        by = caller.actor(user)
+
+        def verb(job: JobRecord) -> Change:
+            return verbs.resolve(
+                job,
+                seq,
+                done=done,
+                result=result,
+                reason=reason,
+                by=by,
+                now_ms=self._clock.now_ms(),
+                check_result=self._catalogue.check_result,
+            )
+
+        return self._changes.apply(caller, job_id, verb)
+
+    def discard(self, caller: Caller, job_id: str, *, reason: str, user: User | None) -> JobRecord:
+        """Gives up the rest of a `PARTIAL` job."""
+        caller.need(Scope.OPERATE)
+        by = caller.actor(user)
+
+        def verb(job: JobRecord) -> Change:
+            return verbs.discard(
+                job, by=by, reason=reason, now_ms=self._clock.now_ms(), retain_seconds=self._retain_seconds
+            )
+
+        return self._changes.apply(caller, job_id, verb)

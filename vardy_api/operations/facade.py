@@ -1,0 +1,84 @@
+"""All use cases in one place, and how they are put together from ports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vardy_api.operations.catalogue import CatalogueReader
+from vardy_api.operations.changes import Changes
+from vardy_api.operations.commits import CommitOperations
+from vardy_api.operations.decisions import DecisionOperations
+from vardy_api.operations.jobs import JobOperations
+from vardy_api.operations.keys import KeyOperations
+from vardy_api.operations.prompts import PromptOperations
+from vardy_api.operations.recipes import RecipeOperations
+from vardy_api.operations.rules import RuleOperations
+from vardy_api.operations.service import ServiceOperations
+from vardy_api.operations.submit import SubmitOperations
+from vardy_worker.active_rules import ActiveRules
+
+if TYPE_CHECKING:
+    from vardy_worker.ports import ChangeFeed, Clock, Documents, JobStore, Presence, Queue, RuleEngine
+    from vardy_worker.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """What the use cases need of the outside."""
+
+    store: JobStore
+    documents: Documents
+    presence: Presence
+    feed: ChangeFeed
+    queue: Queue
+    engine: RuleEngine
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """All use cases, by group."""
+
+    jobs: JobOperations
+    submit: SubmitOperations
+    decisions: DecisionOperations
+    commits: CommitOperations
+    recipes: RecipeOperations
+    rules: RuleOperations
+    catalogue: CatalogueReader
+    prompts: PromptOperations
+    keys: KeyOperations
+    service: ServiceOperations
+
+
+def make_operations(ports: Ports, settings: Settings) -> Operations:
+    """The use cases over the given ports."""
+    retain_seconds = settings.job_retention_seconds
+    catalogue = CatalogueReader(ports.documents)
+    jobs = JobOperations(ports.store, ports.feed, ports.clock, retain_seconds=retain_seconds)
+    changes = Changes(ports.store, ports.queue, jobs)
+    return Operations(
+        jobs=jobs,
+        submit=SubmitOperations(
+            ports.store, ports.documents, ports.clock, jobs=jobs, changes=changes, limits=settings.limits
+        ),
+        decisions=DecisionOperations(
+            changes,
+            catalogue,
+            ActiveRules(ports.documents, ports.engine),
+            ports.clock,
+            four_eyes=settings.four_eyes,
+            approval_ttl_seconds=settings.approval_ttl_seconds,
+            retain_seconds=retain_seconds,
+        ),
+        commits=CommitOperations(ports.store, changes, catalogue, ports.clock, retain_seconds=retain_seconds),
+        recipes=RecipeOperations(
+            ports.documents, catalogue, jobs, ports.clock, program_bytes_max=settings.limits.program_bytes_max
+        ),
+        rules=RuleOperations(ports.documents, ports.engine, catalogue, ports.clock),
+        catalogue=catalogue,
+        prompts=PromptOperations(catalogue, settings.limits),
+        keys=KeyOperations(ports.documents, ports.clock),
+        service=ServiceOperations(ports.store, ports.queue, ports.presence, ports.clock),
+    )

@@ -1,0 +1,117 @@
+"""Reading jobs: one, waited for, listed; its plan and its console."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+from anyio.to_thread import run_sync
+
+from vardy_api.operations.caller import Caller
+from vardy_worker.contracts.errors import RequestError, StoreUnavailable
+from vardy_worker.contracts.ids import JOB_ID
+from vardy_worker.contracts.job import ConsoleRecord
+from vardy_worker.contracts.status import is_settled
+from vardy_worker.contracts.user import Scope
+from vardy_worker.verbs import expire
+
+if TYPE_CHECKING:
+    from vardy_worker.contracts.job import JobFilter, JobPage, JobRecord
+    from vardy_worker.contracts.plan import Plan
+    from vardy_worker.ports import ChangeFeed, Clock, JobStore
+
+LOOK_SECONDS = 5.0
+"""A waiting request looks at the store at least this often: the feed is only a hint."""
+
+
+def job_not_found(job_id: str) -> RequestError:
+    """The same for a job that does not exist and one that is not visible."""
+    return RequestError(
+        f"There is no job {job_id[:60]}, or the API key may not see it.",
+        code="job.not_found",
+        details={"job": job_id[:60]},
+    )
+
+
+class JobOperations:
+    """The use cases of readers."""
+
+    def __init__(self, store: JobStore, feed: ChangeFeed, clock: Clock, *, retain_seconds: int) -> None:
+        self._store = store
+        self._feed = feed
+        self._clock = clock
+        self._retain_seconds = retain_seconds
+        self._closing = asyncio.Event()
+
+    def find(self, caller: Caller, job_id: str) -> JobRecord:
+        """The record as stored, if visible. Raises `job.not_found`."""
+        job = self._store.get(job_id) if JOB_ID.match(job_id) else None
+        if job is None or not caller.sees(job):
+            raise job_not_found(job_id)
+        return job
+
+    def read(self, caller: Caller, job_id: str) -> JobRecord:
+        """The job as it is now. A plan whose time is over has ended, whether or not anything swept it."""
+        return self.after_expiry(self.find(caller, job_id))
+
+    def after_expiry(self, job: JobRecord) -> JobRecord:
+        """The job, ended first if it waited too long for people; seen so too where the store cannot write."""
+        change = expire(job, now_ms=self._clock.now_ms(), retain_seconds=self._retain_seconds)
+        if change is None:
+            return job
+        try:
+            self._store.change(change)
+        except StoreUnavailable:
+            return job.model_copy(update={"status": change.to, **change.set})
+        return self._store.get(job.id) or job
+
+    async def wait(self, caller: Caller, job_id: str, seconds: float) -> JobRecord:
+        """The job when it has settled, or as it is after `seconds`. Holds no thread meanwhile."""
+        job = await run_sync(self.read, caller, job_id)
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        settled = is_settled(job.status)
+        while not settled and not self._closing.is_set() and (left := end - loop.time()) > 0:
+            # Listening begins before the look, so that no change falls between the two.
+            changed = asyncio.ensure_future(self._feed.wait(job_id, min(left, LOOK_SECONDS)))
+            closing = asyncio.ensure_future(self._closing.wait())
+            try:
+                await asyncio.sleep(0)
+                settled = await self._is_settled(job_id)
+                if not settled:
+                    await asyncio.wait((changed, closing), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in (changed, closing):
+                    task.cancel()
+                    with contextlib.suppress(asyncio.CancelledError):
+                        await task
+        return await run_sync(self.read, caller, job_id) if seconds > 0 else job
+
+    async def _is_settled(self, job_id: str) -> bool:
+        seen = await run_sync(self._store.version, job_id)
+        return seen is None or is_settled(seen[1])
+
+    def stop_waiting(self) -> None:
+        """Lets every waiting request answer now; called in the event loop when the API stops."""
+        self._closing.set()
+
+    def list(self, caller: Caller, where: JobFilter, *, cursor: str | None, limit: int) -> JobPage:
+        """A page of the visible jobs, newest first. Raises `cursor.invalid`."""
+        if not caller.sees_all:
+            where = where.model_copy(update={"owner": caller.key.owner})
+        return self._store.list_jobs(where, cursor=cursor, limit=limit)
+
+    def plan(self, caller: Caller, job_id: str) -> Plan:
+        """The plan with its exact text. Raises `plan.none`."""
+        job = self.find(caller, job_id)
+        if job.plan is None:
+            raise RequestError("The job has no plan.", code="plan.none", details={"status": job.status.value})
+        return job.plan
+
+    def console(self, caller: Caller, job_id: str) -> ConsoleRecord:
+        """What the program printed: for the job's owner and for operators."""
+        job = self.find(caller, job_id)
+        if job.owner != caller.key.owner:
+            caller.need(Scope.OPERATE)
+        return self._store.console(job_id) or ConsoleRecord()

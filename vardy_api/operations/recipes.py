@@ -1,0 +1,164 @@
+"""Recipes: reviewed programs under a name, validated when they are saved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from vardy_worker.contracts.base import JsonObject
+from vardy_worker.contracts.errors import RequestError
+from vardy_worker.contracts.recipe import Recipe
+from vardy_worker.contracts.user import Scope
+from vardy_worker.documents import RECIPES, read_recipe, recipe_version, recipe_versions
+from vardy_worker.programs import check, functions_called
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vardy_api.operations.caller import Caller
+    from vardy_api.operations.catalogue import CatalogueReader
+    from vardy_api.operations.jobs import JobOperations
+    from vardy_api.shapes import RecipeSave
+    from vardy_worker.contracts.program import Finding
+    from vardy_worker.ports import Clock, Documents
+
+
+class RecipeOperations:
+    """The use cases around recipes."""
+
+    def __init__(
+        self,
+        documents: Documents,
+        catalogue: CatalogueReader,
+        jobs: JobOperations,
+        clock: Clock,
+        *,
+        program_bytes_max: int,
+    ) -> None:
+        self._documents = documents
+        self._catalogue = catalogue
+        self._jobs = jobs
+        self._clock = clock
+        self._program_bytes_max = program_bytes_max
+
+    def list(self) -> Sequence[Recipe]:
+        """The newest version of each, by name."""
+        return [recipe_version(document) for document in self._documents.all(RECIPES)]
+
+    def get(self, name: str) -> Recipe:
+        """The newest version. Raises `recipe.not_found`."""
+        recipe = read_recipe(self._documents, name)
+        if recipe is None:
+            raise _not_found(name)
+        return recipe
+
+    def versions(self, name: str) -> Sequence[Recipe]:
+        """All versions, oldest first. Raises `recipe.not_found`."""
+        versions = recipe_versions(self._documents, name)
+        if not versions:
+            raise _not_found(name)
+        return versions
+
+    def save(self, caller: Caller, name: str, request: RecipeSave) -> tuple[Recipe, tuple[Finding, ...]]:
+        """Stores a new version, and returns it with the warnings of validation.
+
+        The functions it calls are pinned to their present versions. Raises `auth.scope`,
+        `request.invalid`, `recipe.invalid` with every finding, `recipe.conflict`, `job.not_found`.
+        """
+        caller.need(Scope.OPERATE)
+        if request.judge:
+            caller.need(Scope.JUDGE)
+        source = self._source(caller, request)
+        check_params_schema(request.params_schema)
+        findings = self._check(source, judge=request.judge)
+        catalogue = self._catalogue.current()
+        pinned = {
+            spec.name: spec.version
+            for spec in (catalogue.get(called) for called in functions_called(source, catalogue))
+            if spec is not None
+        }
+        try:
+            recipe = Recipe(
+                name=name,
+                description=request.description,
+                source=source,
+                params_schema=request.params_schema,
+                functions=pinned,
+                judge=request.judge,
+                reviewed_by=caller.key.person.id if caller.key.person else request.reviewed_by or caller.key.owner,
+                reviewed_at_ms=self._clock.now_ms(),
+                from_job=request.from_job,
+            )
+        except ValidationError as error:
+            message = (
+                "A recipe's name begins with a small letter and has small letters, digits and hyphens, at most 63."
+            )
+            raise RequestError(message, details={"problems": [{"at": "/name", "message": message}]}) from error
+        value = recipe.model_dump(mode="json", exclude={"version"})
+        stored = self._documents.put(RECIPES, name, value, expect_version=request.expect_version)
+        if stored is None:
+            raise RequestError(
+                f"The recipe {name} is not at version {request.expect_version} any more; look at it again.",
+                code="recipe.conflict",
+                details={"recipe": name, "expect_version": request.expect_version},
+            )
+        return recipe_version(stored), findings
+
+    def delete(self, caller: Caller, name: str) -> None:
+        """Deletes all versions. Jobs that were submitted keep theirs. Raises `recipe.not_found`."""
+        caller.need(Scope.OPERATE)
+        if not self._documents.delete(RECIPES, name):
+            raise _not_found(name)
+
+    def _source(self, caller: Caller, request: RecipeSave) -> str:
+        if (request.source is None) == (request.from_job is None):
+            message = "Give exactly one of source and from_job."
+            raise RequestError(message, details={"problems": [{"at": "/source", "message": message}]})
+        if request.source is not None:
+            return request.source
+        job = self._jobs.find(caller, str(request.from_job))
+        if job.program is None:
+            message = f"Job {job.id} has no program."
+            raise RequestError(message, details={"problems": [{"at": "/from_job", "message": message}]})
+        return job.program.source
+
+    def _check(self, source: str, *, judge: bool) -> tuple[Finding, ...]:
+        size = len(source.encode())
+        if size > self._program_bytes_max:
+            raise RequestError(
+                f"The program has {size} bytes; at most {self._program_bytes_max} are allowed.",
+                code="recipe.invalid",
+                details={"limit": "program_bytes_max", "value": size},
+            )
+        findings = check(source, self._catalogue.current(), judge=judge)
+        errors = [finding for finding in findings if finding.severity == "error"]
+        if errors:
+            first = errors[0]
+            raise RequestError(
+                f"The program does not validate: line {first.line}, column {first.column}: {first.message}",
+                code="recipe.invalid",
+                details={"problems": [finding.model_dump(mode="json") for finding in findings]},
+            )
+        return findings
+
+
+def check_params_schema(schema: JsonObject) -> None:
+    """Raises `recipe.invalid` unless this is a JSON Schema (2020-12) of an object."""
+    import jsonschema  # noqa: PLC0415 - needed only when a recipe is saved, and slow to load
+
+    problem = ""
+    try:
+        jsonschema.Draft202012Validator.check_schema(schema)
+    except jsonschema.SchemaError as error:
+        problem = f"params_schema is not a JSON Schema (2020-12): {error.message}"
+    if not problem and schema.get("type") != "object":
+        problem = 'params_schema must say {"type": "object"}: params are always an object.'
+    if problem:
+        details = {"problems": [{"at": "/params_schema", "message": problem}]}
+        raise RequestError(problem, code="recipe.invalid", details=details)
+
+
+def _not_found(name: str) -> RequestError:
+    shown = name[:63]
+    return RequestError(f"There is no recipe {shown!r}.", code="recipe.not_found", details={"recipe": shown})

@@ -1,0 +1,203 @@
+"""Submitting a job: checked as far as possible, stored durably, then published."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from vardy_worker.contracts.base import sha256_json
+from vardy_worker.contracts.errors import RequestError
+from vardy_worker.contracts.ids import new_job_id
+from vardy_worker.contracts.job import JobRecord, Submission
+from vardy_worker.contracts.limits import Limits
+from vardy_worker.contracts.user import Scope
+from vardy_worker.documents import read_catalogue, read_recipe
+from vardy_worker.ports import IdempotencyClaim, KeyReused, Replayed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from vardy_api.operations.caller import Caller
+    from vardy_api.operations.changes import Changes
+    from vardy_api.operations.jobs import JobOperations
+    from vardy_worker.contracts.base import JsonObject
+    from vardy_worker.contracts.functions import Catalogue
+    from vardy_worker.contracts.recipe import Recipe
+    from vardy_worker.ports import Clock, Documents, JobStore
+
+PUBLISHED_WITHIN_MS = 3_000
+"""A job that nobody claimed by then is looked at by the reconciler."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The job that a submission led to. `replayed`: an earlier submission with the same key made it."""
+
+    job: JobRecord
+    replayed: bool
+
+
+class SubmitOperations:
+    """The use case of submitting."""
+
+    def __init__(
+        self,
+        store: JobStore,
+        documents: Documents,
+        clock: Clock,
+        *,
+        jobs: JobOperations,
+        changes: Changes,
+        limits: Limits,
+    ) -> None:
+        self._store = store
+        self._documents = documents
+        self._clock = clock
+        self._jobs = jobs
+        self._changes = changes
+        self._limits = limits
+        self._in_flight = InFlight()
+
+    def run(self, caller: Caller, submission: Submission, *, idempotency_key: str | None = None) -> Accepted:
+        """Stores and publishes a `run` job.
+
+        Raises `RequestError`: `auth.scope`, `request.invalid`, `recipe.not_found`,
+        `idempotency.mismatch`, `idempotency.in_flight`.
+        """
+        caller.need(Scope.SUBMIT)
+        if idempotency_key is None:
+            return self._submit(caller, submission, None)
+        claim = IdempotencyClaim(
+            scope=caller.key.owner,
+            key=idempotency_key,
+            body_sha256=sha256_json(["run", submission.model_dump(mode="json")]),
+        )
+        with self._in_flight.hold(claim):
+            return self._submit(caller, submission, claim)
+
+    def _submit(self, caller: Caller, submission: Submission, claim: IdempotencyClaim | None) -> Accepted:
+        recipe = self._recipe(submission)
+        if submission.judge or (recipe is not None and recipe.judge):
+            caller.need(Scope.JUDGE)
+        check_limits(submission, self._limits)
+        check_callback(submission)
+        if submission.functions is not None:
+            check_functions(submission, read_catalogue(self._documents))
+        now_ms = self._clock.now_ms()
+        record = JobRecord(
+            id=new_job_id(), owner=caller.key.owner, submission=submission, recipe=recipe, created_at_ms=now_ms
+        )
+        stored = self._store.submit(record, claim, due_at_ms=now_ms + PUBLISHED_WITHIN_MS)
+        if isinstance(stored, KeyReused):
+            raise RequestError(
+                "The Idempotency-Key was used with another body; use a new key for a new job.",
+                code="idempotency.mismatch",
+                details={"job": stored.job_id},
+            )
+        if isinstance(stored, Replayed):
+            return Accepted(self._jobs.read(caller, stored.job_id), replayed=True)
+        self._changes.publish("run", record.id)
+        return Accepted(record, replayed=False)
+
+    def _recipe(self, submission: Submission) -> Recipe | None:
+        if submission.recipe is None:
+            return None
+        recipe = read_recipe(self._documents, submission.recipe)
+        if recipe is None:
+            raise RequestError(
+                f"There is no recipe {submission.recipe!r}.",
+                code="recipe.not_found",
+                details={"recipe": submission.recipe},
+            )
+        return recipe
+
+
+class InFlight:
+    """The idempotency keys of the requests that this process is storing right now.
+
+    Between processes the store's one-step submission decides: the later request replays.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: set[tuple[str, str]] = set()
+
+    @contextmanager
+    def hold(self, claim: IdempotencyClaim) -> Iterator[None]:
+        """Raises `idempotency.in_flight` while another request holds the same key."""
+        name = (claim.scope, claim.key)
+        with self._lock:
+            if name in self._held:
+                raise RequestError(
+                    "A request with this Idempotency-Key is under way; send it again shortly.",
+                    code="idempotency.in_flight",
+                )
+            self._held.add(name)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._held.discard(name)
+
+
+def invalid(problems: list[JsonObject]) -> RequestError:
+    """A request with these problems (`at`, a JSON Pointer into the body, and `message`)."""
+    return RequestError(str(problems[0]["message"]), details={"problems": problems})
+
+
+def check_limits(submission: Submission, limits: Limits) -> None:
+    """Raises for a limit that does not exist, does not fit its type, or would raise the deployment's."""
+    problems: list[JsonObject] = []
+    for name, value in submission.limits.items():
+        at = f"/limits/{name[:60]}"
+        if name not in Limits.model_fields:
+            known = ", ".join(Limits.model_fields)
+            problems.append({"at": at, "message": f"There is no limit {name[:60]!r}; there are: {known}."})
+            continue
+        highest = getattr(limits, name)
+        if value > highest:
+            message = f"The limit {name} may be lowered from {highest:g}, not raised to {value:g}."
+            problems.append({"at": at, "message": message})
+            continue
+        try:
+            Limits.model_validate({name: value})
+        except ValidationError as error:
+            problems.append({"at": at, "message": f"The limit {name} is wrong: {error.errors()[0]['msg']}."})
+    if problems:
+        raise invalid(problems)
+
+
+def check_callback(submission: Submission) -> None:
+    """Raises for a callback address that is not a full http or https address."""
+    if submission.callback_url is None:
+        return
+    try:
+        parts = urlsplit(submission.callback_url)
+        good = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.username is None
+    except ValueError:
+        good = False
+    if not good:
+        message = "The callback_url must be a full http or https address without a user name."
+        raise invalid([{"at": "/callback_url", "message": message}])
+
+
+def check_functions(submission: Submission, catalogue: Catalogue) -> None:
+    """Raises for a function that the person does not have. Before any worker started, nothing is known."""
+    if not catalogue.functions or submission.functions is None:
+        return
+    names = [spec.name for spec in catalogue.for_user(submission.user.roles).functions]
+    problems: list[JsonObject] = []
+    for index, name in enumerate(submission.functions):
+        if name not in names:
+            close = get_close_matches(name, names, n=1)
+            hint = f" Did you mean {close[0]}?" if close else ""
+            message = f"There is no function {name[:100]!r} for {submission.user.id}.{hint}"
+            problems.append({"at": f"/functions/{index}", "message": message, "functions": names})
+    if problems:
+        raise invalid(problems)
