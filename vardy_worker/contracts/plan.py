@@ -46,7 +46,8 @@ def make_plan(body: PlanBody) -> Plan:
 
     Raises `rfc8785.CanonicalizationError` for NaN or Infinity.
     """
-    text = canonical_json(safe_integers(body.model_dump(mode="json")))
+    # Python mode: the JSON mode of pydantic would turn NaN into null without a word.
+    text = canonical_json(safe_integers(body.model_dump()))
     return Plan(digest=hashlib.sha256(text).hexdigest(), text=text.decode())
 
 
