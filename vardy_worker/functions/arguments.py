@@ -1,0 +1,96 @@
+"""Checking the arguments of one call, and turning them into what the function takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json, to_json
+
+from vardy_worker.contracts.base import JsonObject, JsonValue, safe_integers
+from vardy_worker.functions.integers import restore_integers
+from vardy_worker.functions.problems import problem, validation_problems
+from vardy_worker.ports import BadArguments, GoodArguments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vardy_worker.contracts.functions import FunctionSpec
+    from vardy_worker.functions.signature import FunctionTypes
+
+NOT_AN_OBJECT = "takes one object of named arguments"
+
+
+def check_arguments(types: FunctionTypes, spec: FunctionSpec, args: JsonValue) -> GoodArguments | BadArguments:
+    """Validates a whole argument object.
+
+    Good ones come back as they will be stored: defaults filled in, every value in the
+    form that its type writes, integers beyond 2^53 as decimal strings.
+    """
+    values = bind_arguments(types, spec, args)
+    if isinstance(values, BadArguments):
+        return values
+    stored = to_stored(types.arguments, values)
+    lossy = _lossy(types, spec, values, stored)
+    if lossy:
+        return BadArguments(lossy)
+    return GoodArguments(safe_integers(in_order(types, {**types.defaults, **stored})))
+
+
+def bind_arguments(types: FunctionTypes, spec: FunctionSpec, args: JsonValue) -> dict[str, Any] | BadArguments:
+    """The Python values of an argument object, by name; arguments left out stay out.
+
+    Values are taken strictly: no string for a number, no number for a boolean. Strings
+    stand for what JSON has no form for (dates, decimals, UUIDs, enums), and decimal
+    strings for integers.
+    """
+    if args is None:
+        args = {}
+    if not isinstance(args, dict):
+        return BadArguments((problem("", NOT_AN_OBJECT, "an object"),))
+    return validate(types.arguments, restore_integers(args, spec.input_schema), spec.input_schema)
+
+
+def validate(
+    adapter: TypeAdapter[dict[str, Any]], args: JsonObject, schema: JsonObject
+) -> dict[str, Any] | BadArguments:
+    """Validates JSON against one of a function's argument adapters."""
+    try:
+        text = to_json(args, inf_nan_mode="constants")
+    except ValueError:
+        # Too deep, cyclic, or text that is no Unicode; pydantic's own words may quote it.
+        return BadArguments((problem("", "is nested too deeply, or has text that is not valid Unicode"),))
+    try:
+        return adapter.validate_json(text, strict=True)
+    except ValidationError as error:
+        return BadArguments(validation_problems(error, args, schema))
+
+
+def to_stored(adapter: TypeAdapter[dict[str, Any]], values: Mapping[str, Any]) -> JsonObject:
+    """The JSON form of validated values."""
+    written = adapter.dump_python(dict(values), mode="json", by_alias=True, round_trip=True)
+    stored: JsonObject = from_json(to_json(written))
+    return stored
+
+
+def in_order(types: FunctionTypes, args: JsonObject) -> JsonObject:
+    """The arguments in the order of the function's signature."""
+    return {name: args[name] for name in types.parameters if name in args}
+
+
+def _lossy(
+    types: FunctionTypes, spec: FunctionSpec, values: Mapping[str, Any], stored: JsonObject
+) -> tuple[JsonObject, ...]:
+    """Problems with types of the company that do not read back what they wrote.
+
+    A plan is shown, approved and executed from its stored form; a value that changes on
+    the way would make the approval a lie.
+    """
+    again = validate(types.arguments, stored, spec.input_schema)
+    if isinstance(again, BadArguments):
+        return again.problems
+    return tuple(
+        problem(f"/{name}", "does not survive being stored as JSON: its type must read back what it writes")
+        for name in types.parameters
+        if name in values and again[name] != values[name]
+    )

@@ -1,0 +1,35 @@
+"""Integers beyond 2^53, which travel through programs and plans as decimal strings."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from vardy_worker.contracts.base import JsonObject, JsonValue
+from vardy_worker.functions.subschema import ANY, Alternatives, alternatives, kinds, step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,4000})\Z")
+"""How JavaScript writes a BigInt; longer ones than Python reads by default stay strings."""
+
+
+def restore_integers(value: JsonValue, schema: JsonObject) -> JsonValue:
+    """The value with decimal strings as integers, wherever its schema wants an integer and no string."""
+    return _restore(value, alternatives(schema, schema), schema)
+
+
+def _restore(value: JsonValue, places: Alternatives, root: JsonObject) -> JsonValue:
+    if isinstance(value, str):
+        return int(value) if _DECIMAL.match(value) and _only_integer(places) else value
+    if isinstance(value, dict):
+        return {key: _restore(item, step(places, str(key), root), root) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_restore(item, step(places, str(index), root), root) for index, item in enumerate(value)]
+    return value
+
+
+def _only_integer(places: Iterable[JsonObject]) -> bool:
+    allowed = frozenset[str]().union(*(kinds(schema) for schema in places))
+    return "integer" in allowed and not allowed & {"string", ANY}

@@ -1,0 +1,193 @@
+"""Arguments that are results of earlier effects: checked by type, since no value exists yet."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.validators import extend
+
+from vardy_worker.contracts.base import (
+    JsonObject,
+    JsonValue,
+    make_pointer,
+    pointer_parts,
+    pointer_set,
+    safe_integers,
+)
+from vardy_worker.contracts.functions import Catalogue, FunctionKind, FunctionSpec
+from vardy_worker.functions.arguments import NOT_AN_OBJECT, in_order, to_stored, validate
+from vardy_worker.functions.integers import restore_integers
+from vardy_worker.functions.problems import problem, unique, unknown_argument, wrong_type
+from vardy_worker.functions.subschema import ANY, Alternatives, at_pointer, expected, kinds, literals, step
+from vardy_worker.ports import BadArguments, GoodArguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from jsonschema import ValidationError
+    from jsonschema.protocols import Validator
+
+    from vardy_worker.contracts.execution import Ref
+    from vardy_worker.functions.signature import FunctionTypes
+
+DEPTH_MAX = 20
+"""How deep two schemas are compared; recursive models never end otherwise."""
+
+
+class _Hole:
+    """Stands where a reference will be filled in; fits every schema."""
+
+
+HOLE = _Hole()
+
+
+def check_with_references(
+    types: FunctionTypes,
+    catalogue: Catalogue,
+    spec: FunctionSpec,
+    args: JsonValue,
+    refs: Sequence[Ref],
+    effects: Sequence[str],
+) -> GoodArguments | BadArguments:
+    """Validates what can be validated before the referred results exist.
+
+    Arguments without references are checked in full. A reference must point at something
+    that the referred function's result has, of a type that can fit. An argument that
+    holds references somewhere inside is checked against its schema, with anything
+    allowed in those places.
+    """
+    if spec.kind is FunctionKind.READ:
+        message = "is the result of a write, which does not exist before the plan is committed: pass it only to a write"
+        return BadArguments(tuple(problem(ref.at, message) for ref in refs))
+    if not isinstance(args, dict) or any(ref.at == "" for ref in refs):
+        return BadArguments((problem("", NOT_AN_OBJECT, "an object"),))
+    args = restore_integers(args, spec.input_schema)
+    problems = [found for ref in refs for found in _reference_problems(ref, catalogue, spec, effects)]
+    whole = {parts[0] for parts in map(_parts, refs) if len(parts) == 1}
+    holed = {parts[0] for parts in map(_parts, refs) if len(parts) > 1}
+    plain = {name: value for name, value in args.items() if name not in whole | holed}
+    required = spec.input_schema["required"]
+    for name in required:
+        if name not in plain and name not in whole | holed:
+            at = make_pointer([name])
+            problems.append(problem(at, "is missing", expected(at_pointer(spec.input_schema, at))))
+    checked = validate(types.partial, plain, spec.input_schema)
+    if isinstance(checked, BadArguments):
+        problems.extend(checked.problems)
+    problems.extend(_hole_problems(spec, args, refs, holed))
+    if problems or isinstance(checked, BadArguments):
+        return BadArguments(unique(problems))
+    defaults = {name: value for name, value in types.defaults.items() if name not in whole | holed}
+    nested = {name: args[name] for name in args if name in holed}
+    stored = {**defaults, **to_stored(types.partial, checked), **nested}
+    return GoodArguments(safe_integers(in_order(types, stored)))
+
+
+def _parts(ref: Ref) -> list[str]:
+    return pointer_parts(ref.at)
+
+
+# --- does the referred result fit? --------------------------------------------------------
+
+
+def _reference_problems(
+    ref: Ref, catalogue: Catalogue, spec: FunctionSpec, effects: Sequence[str]
+) -> Iterator[JsonObject]:
+    target = at_pointer(spec.input_schema, ref.at)
+    if not target:
+        yield unknown_argument(ref.at, spec.input_schema)
+        return
+    source_spec = catalogue.get(effects[ref.effect]) if 0 <= ref.effect < len(effects) else None
+    if source_spec is None:
+        yield problem(ref.at, f"refers to effect {ref.effect}, which is not an earlier effect", expected(target))
+        return
+    source = at_pointer(source_spec.output_schema, ref.path)
+    if not source:
+        yield problem(
+            ref.at, f"refers to {ref.path}, which the result of {source_spec.name} does not have", expected(target)
+        )
+    elif not _fits(source, source_spec.output_schema, target, spec.input_schema, DEPTH_MAX):
+        what = f"the result of {source_spec.name}" + (f" at {ref.path}" if ref.path else "")
+        yield problem(ref.at, f"must be {expected(target)}, but {what} is {expected(source)}", expected(target))
+
+
+def _fits(source: Alternatives, source_root: JsonObject, target: Alternatives, root: JsonObject, depth: int) -> bool:
+    """Whether some value of the source may be a value of the target; in doubt, yes."""
+    return any(_may_fit(one, source_root, other, root, depth) for one in source for other in target)
+
+
+def _may_fit(source: JsonObject, source_root: JsonObject, target: JsonObject, root: JsonObject, depth: int) -> bool:
+    given, taken = kinds(source), kinds(target)
+    if ANY in given or ANY in taken or depth == 0:
+        return True
+    if given & {"integer", "number"} and taken & {"integer", "number"}:
+        return True
+    common = given & taken
+    if not common:
+        return False
+    values, allowed = literals(source), literals(target)
+    if values is not None and allowed is not None:
+        return any(value in allowed for value in values)
+    if common == {"object"}:
+        return all(
+            bool(inner := step((source,), name, source_root))
+            and _fits(inner, source_root, step((target,), name, root), root, depth - 1)
+            for name in target.get("required", ())
+        )
+    if common == {"array"} and "items" in source and "items" in target:
+        return _fits(step((source,), "0", source_root), source_root, step((target,), "0", root), root, depth - 1)
+    return True
+
+
+# --- arguments with references inside -----------------------------------------------------
+
+
+def _hole_problems(spec: FunctionSpec, args: JsonObject, refs: Sequence[Ref], holed: set[str]) -> Iterator[JsonObject]:
+    filled = {name: value for name, value in args.items() if name in holed}
+    for ref in refs:
+        if len(_parts(ref)) > 1:
+            try:
+                filled = pointer_set(filled, ref.at, HOLE)
+            except LookupError:
+                yield problem(ref.at, "is not a place of these arguments")
+                return
+    schema = {**spec.input_schema, "required": []}
+    validator: Validator = _validator_class()(schema)
+    for error in validator.iter_errors(filled):
+        yield from _schema_problems(error, args, spec.input_schema)
+
+
+@lru_cache(maxsize=1)
+def _validator_class() -> Callable[[JsonObject], Validator]:
+    """JSON Schema in which a hole fits everywhere."""
+    keywords = {name: _unless_hole(keyword) for name, keyword in Draft202012Validator.VALIDATORS.items()}
+    made: Callable[[JsonObject], Validator] = extend(Draft202012Validator, keywords)  # type: ignore[no-untyped-call] # the stubs leave it untyped
+    return made
+
+
+def _unless_hole(keyword: Callable[..., Any]) -> Callable[..., Any]:
+    def check(validator: Validator, value: Any, instance: Any, schema: JsonObject) -> Any:
+        return () if instance is HOLE else keyword(validator, value, instance, schema) or ()
+
+    return check
+
+
+def _schema_problems(error: ValidationError, args: JsonObject, schema: JsonObject) -> Iterator[JsonObject]:
+    at = make_pointer(error.absolute_path)
+    keyword: str = str(error.validator)
+    limit: Any = error.validator_value
+    found: Any = error.instance
+    wanted = expected(at_pointer(schema, at))
+    if keyword == "required":
+        for missing in (at + make_pointer([name]) for name in limit if name not in found):
+            yield problem(missing, "is missing", expected(at_pointer(schema, missing)))
+    elif keyword == "additionalProperties":
+        known = {name for place in at_pointer(schema, at) for name in place.get("properties", {})}
+        for extra in (name for name in found if name not in known):
+            yield unknown_argument(at + make_pointer([extra]), schema)
+    elif keyword in {"type", "anyOf", "oneOf", "enum", "const"}:
+        yield wrong_type(at, wanted, args)
+    else:
+        yield problem(at, f"breaks the limit {keyword} = {limit}", wanted)
