@@ -247,6 +247,14 @@ class Problem(Contract):
     instance: str | None = Field(None, description="the correlation id in the operator's log, where there is one")
 
 
+class ProblemType(Contract):
+    """What a problem code means."""
+
+    code: str
+    status: int
+    title: str
+
+
 def summary_view(summary: JobSummary) -> SummaryView:
     """The public shape of a line of a listing."""
     created_at = moment(summary.created_at_ms)

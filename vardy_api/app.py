@@ -1,0 +1,67 @@
+"""Serving the API with uvicorn.
+
+`vardy api` calls `serve`. Any ASGI server can use the factory: `uvicorn --factory vardy_api.app:create_app`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from vardy_api.bootstrap import build_api
+from vardy_worker.contracts.errors import SettingsError
+from vardy_worker.logs import configure_logs
+from vardy_worker.settings import load_settings
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from vardy_api.http.application import Api
+    from vardy_worker.settings import Settings
+
+STOP_SECONDS_MAX = 10
+"""Requests under way get this long to end; those that only wait for a job are answered at once."""
+KEEP_ALIVE_SECONDS = 75
+"""Longer than the longest long poll, so that no client sends into a connection being closed."""
+HEADER_BYTES_MAX = 32 * 1024
+
+
+def create_app() -> Api:
+    """The application with the settings of the environment. A wrong setting ends the process with its sentence."""
+    try:
+        settings = load_settings()
+        configure_logs(settings.log_format, settings.log_level)
+        return build_api(settings)
+    except SettingsError as error:
+        raise SystemExit(error.message) from error
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, api: Api) -> None:
+        super().__init__(config)
+        self._api = api
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Lets held-back requests answer, so that a stop does not wait for their long polls."""
+        self._api.stop_waiting()
+        super().handle_exit(sig, frame)
+
+
+def serve(settings: Settings, *, host: str | None = None, port: int | None = None) -> None:
+    """Serves until SIGINT or SIGTERM. Raises `SettingsError` when it cannot start."""
+    api = build_api(settings)
+    config = uvicorn.Config(
+        api,
+        host=host or settings.api_host,
+        port=settings.api_port if port is None else port,
+        # Vardy's own logging is set up already, and its metrics count requests.
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=STOP_SECONDS_MAX,
+        h11_max_incomplete_event_size=HEADER_BYTES_MAX,
+        ws="none",
+    )
+    _Server(config, api).run()

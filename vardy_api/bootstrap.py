@@ -1,0 +1,87 @@
+"""The composition root of the API: the only module of it that names concrete classes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vardy_api.http.application import Api, make_app
+from vardy_api.operations.facade import Ports, make_operations
+from vardy_worker.clock import SystemClock
+from vardy_worker.contracts.errors import RulesError, SettingsError, StoreUnavailable
+from vardy_worker.logs import get_logger
+from vardy_worker.queue import CeleryQueue, make_celery
+from vardy_worker.rules import CelRules
+from vardy_worker.store.connection import connect
+from vardy_worker.store.feed import RedisChangeFeed
+from vardy_worker.store.redis_documents import RedisDocuments
+from vardy_worker.store.redis_jobs import RedisJobStore
+from vardy_worker.store.redis_presence import RedisPresence
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from fastapi import FastAPI
+
+    from vardy_api.operations.facade import Operations
+    from vardy_worker.settings import Settings
+
+_log = get_logger(__name__)
+
+
+def build_api(settings: Settings) -> Api:
+    """The API over Redis and Celery. Applies `VARDY_RULES` if it differs from the active rules.
+
+    Raises `SettingsError` for a missing setting, a rules file that is not valid, or rules
+    that cannot be stored because Redis cannot be reached. Without `VARDY_RULES` it starts
+    whether or not Redis is there, and is not ready until it is.
+    """
+    settings.need("redis_url")
+    client = connect(settings.redis_url)
+    documents = RedisDocuments(client, settings.namespace)
+    feed = RedisChangeFeed(settings.redis_url, settings.namespace)
+    ports = Ports(
+        store=RedisJobStore(client, settings.namespace),
+        documents=documents,
+        presence=RedisPresence(client, settings.namespace),
+        feed=feed,
+        queue=CeleryQueue(make_celery(settings), settings),
+        engine=CelRules(),
+        clock=SystemClock(),
+    )
+    operations = make_operations(ports, settings)
+    if settings.rules:
+        apply_rules_file(operations, settings.rules)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if isinstance(app, Api):
+            app.began(asyncio.get_running_loop())
+        yield
+        operations.jobs.stop_waiting()
+        await feed.aclose()
+        client.close()
+
+    return make_app(operations, request_bytes_max=settings.request_bytes_max, lifespan=lifespan)
+
+
+def apply_rules_file(operations: Operations, path: str) -> None:
+    """Applies a rules file if it differs from the active rules. Raises `SettingsError` with one sentence."""
+    details = {"setting": "VARDY_RULES"}
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise SettingsError(f"VARDY_RULES names {path}, which cannot be read: {reason}.", details=details) from error
+    try:
+        rules, changed = operations.rules.apply(text, by="VARDY_RULES")
+    except RulesError as error:
+        message = f"VARDY_RULES names {path}, which is not valid: {error.message}"
+        raise SettingsError(message, details={**details, **error.details}) from error
+    except StoreUnavailable as error:
+        message = f"VARDY_RULES cannot be applied, because the store cannot be reached: {error.message}"
+        raise SettingsError(message, details=details) from error
+    if changed:
+        _log.info("rules_applied", version=rules.version, digest=rules.digest)

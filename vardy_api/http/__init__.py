@@ -1,0 +1,1 @@
+"""The HTTP surface: routes, authentication, problem documents, middleware."""

@@ -1,0 +1,91 @@
+"""The HTTP application over the use cases."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+
+from vardy_api.http import routes_admin, routes_jobs, routes_library, routes_run, routes_service, routes_verbs
+from vardy_api.http.metrics import HttpMetrics, StoreMetrics
+from vardy_api.http.middleware import BodyLimit, Measure, SecurityHeaders, UnexpectedErrors
+from vardy_api.http.problems import install_problem_handlers
+from vardy_api.http.reference import add_reference
+from vardy_api.shapes import Problem
+from vardy_worker.contracts.plan import PlanBody
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from vardy_api.operations.facade import Operations
+
+DESCRIPTION = (
+    "Submit jobs, look at plans, decide on them, and repair commits. Every error is an "
+    "application/problem+json document of one shape; its `code` is stable."
+)
+
+
+class Api(FastAPI):
+    """The application. `stop_waiting` lets held-back requests answer at once, from any thread."""
+
+    _loop: asyncio.AbstractEventLoop | None = None
+
+    def began(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Remembers the loop that the application is served in."""
+        self._loop = loop
+
+    def stop_waiting(self) -> None:
+        """Ends every wait; safe to call from a signal handler."""
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.state.operations.jobs.stop_waiting)
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI 3.1 document, with the shapes that routes refer to by name."""
+        if self.openapi_schema is None:
+            document = super().openapi()
+            schemas = document.setdefault("components", {}).setdefault("schemas", {})
+            for model in (Problem, PlanBody):
+                schema = model.model_json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
+                schemas.update(schema.pop("$defs", {}))
+                schemas[model.__name__] = schema
+            for unused in ("HTTPValidationError", "ValidationError"):
+                schemas.pop(unused, None)
+        return self.openapi_schema or {}
+
+
+def make_app(
+    operations: Operations,
+    *,
+    request_bytes_max: int,
+    lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None,
+) -> Api:
+    """The application. Nothing is started: `lifespan` is what runs around its serving."""
+    metrics = HttpMetrics()
+    metrics.registry.register(StoreMetrics(operations.service))
+    app = Api(
+        title="Vardy",
+        version=version("vardy"),
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        # The outermost first. What BodyLimit or the routes answer gets headers and is measured.
+        middleware=[
+            Middleware(Measure, metrics=metrics),
+            Middleware(SecurityHeaders),
+            Middleware(UnexpectedErrors),
+            Middleware(BodyLimit, bytes_max=request_bytes_max),
+        ],
+    )
+    app.state.operations = operations
+    app.state.metrics = metrics
+    install_problem_handlers(app)
+    for routes in (routes_run, routes_jobs, routes_verbs, routes_library, routes_admin, routes_service):
+        app.include_router(routes.router)
+    add_reference(app)
+    return app

@@ -1,0 +1,37 @@
+"""Who calls, from the `Authorization` header."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+from starlette.concurrency import run_in_threadpool
+
+from vardy_api.operations.caller import Caller
+from vardy_api.operations.facade import Operations
+
+_bearer = HTTPBearer(
+    scheme_name="API key",
+    bearerFormat="vk_<key id>_<secret>",
+    description="An API key of Vardy, as a bearer token.",
+    auto_error=False,
+)
+
+
+async def operations(request: Request) -> Operations:
+    """The use cases of this application."""
+    found: Operations = request.app.state.operations
+    return found
+
+
+UseCases = Annotated[Operations, Depends(operations)]
+
+
+async def _caller(request: Request, use: UseCases, _: Annotated[object, Depends(_bearer)]) -> Caller:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return await run_in_threadpool(use.keys.authenticate, token.strip() if scheme.lower() == "bearer" else "")
+
+
+Authenticated = Annotated[Caller, Depends(_caller)]
+"""The caller of a route; without a valid key the answer is 401."""

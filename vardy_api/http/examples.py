@@ -1,0 +1,75 @@
+"""Examples for OpenAPI; tests send the requests and check the answers against the schemas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+USER: dict[str, Any] = {"id": "ana", "roles": ["support"]}
+
+RUN: dict[str, Any] = {
+    "request": {
+        "summary": "In plain words",
+        "value": {"request": "cancel order 17 and tell the customer", "user": USER, "metadata": {"ticket": "4711"}},
+    },
+    "recipe": {
+        "summary": "A saved recipe, as a plan",
+        "value": {"recipe": "overdue-reminder", "params": {"days": 30}, "user": USER, "mode": "plan"},
+    },
+}
+
+DECISION: dict[str, Any] = {
+    "approve": {
+        "summary": "Approve",
+        "value": {"decision": "approve", "user": {"id": "lea", "roles": ["support_lead"]}},
+    },
+    "deny": {
+        "summary": "Deny",
+        "value": {
+            "decision": "deny",
+            "user": {"id": "lea", "roles": ["support_lead"]},
+            "reason": "The customer withdrew the claim.",
+        },
+    },
+}
+
+RESOLVE: dict[str, Any] = {
+    "done": {
+        "summary": "It was applied",
+        "value": {"done": True, "result": {"id": 91}, "reason": "Found ticket 91 in the desk.", "user": {"id": "lea"}},
+    },
+    "not-done": {
+        "summary": "It was not applied",
+        "value": {"done": False, "reason": "The mail server has no trace of it.", "user": {"id": "lea"}},
+    },
+}
+
+RECIPE: dict[str, Any] = {
+    "source": {
+        "summary": "From source",
+        "value": {
+            "source": "async function run(params) {\n  return params.days;\n}\n",
+            "description": "The days that were asked for.",
+            "params_schema": {
+                "type": "object",
+                "properties": {"days": {"type": "integer", "minimum": 1}},
+                "required": ["days"],
+            },
+        },
+    },
+}
+
+RULES: dict[str, Any] = {
+    "approve": {"summary": "Every write needs an approval", "value": {"text": "default: approve\n", "user": USER}},
+}
+
+PROMPT: dict[str, Any] = {
+    "request": {"summary": "A request", "value": {"request": "how much does customer 3 owe?", "user": USER}},
+}
+
+KEY: dict[str, Any] = {
+    "service": {"summary": "A service that names its users", "value": {"name": "shop", "scopes": ["submit"]}},
+    "approver": {
+        "summary": "One person's key",
+        "value": {"person": {"id": "lea", "roles": ["support_lead"]}, "scopes": ["read", "decide"]},
+    },
+}

@@ -1,0 +1,130 @@
+"""Reading jobs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query
+from starlette.responses import Response
+
+from vardy_api.http.answers import WAIT_SECONDS_MAX, body, has_already, job_answer, job_etag, unchanged
+from vardy_api.http.auth import Authenticated, UseCases
+from vardy_api.http.json_body import JsonRoute
+from vardy_api.http.problems import problem_responses
+from vardy_api.shapes import ConsoleView, SummaryPage, summary_view
+from vardy_worker.contracts.errors import RequestError
+from vardy_worker.contracts.job import JobFilter, JobKind
+from vardy_worker.contracts.status import Status
+from vardy_worker.contracts.view import JobView
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=JsonRoute)
+
+IfNoneMatch = Annotated[str | None, Header(description="The ETag that the caller has; 304 while it is still right.")]
+LIMIT_DEFAULT = 50
+LIMIT_MAX = 200
+
+
+@router.get(
+    "",
+    response_model=SummaryPage,
+    summary="List jobs",
+    responses=problem_responses("cursor.invalid"),
+)
+def list_jobs(
+    use: UseCases,
+    caller: Authenticated,
+    *,
+    status: Annotated[
+        list[str] | None, Query(description="One or more statuses, repeated or separated by commas.")
+    ] = None,
+    kind: JobKind | None = None,
+    user: Annotated[str | None, Query(max_length=200, description="Id of the person a job is for.")] = None,
+    recipe: Annotated[str | None, Query(max_length=63)] = None,
+    created_after: Annotated[datetime | None, Query(description="ISO 8601; without an offset it is UTC.")] = None,
+    cursor: Annotated[str | None, Query(max_length=500, description="`next` of the page before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = LIMIT_DEFAULT,
+) -> Response:
+    """A page of summaries, newest first, without payloads.
+
+    A key without one of the scopes `read`, `decide` and `operate` sees its owner's jobs.
+    """
+    where = JobFilter(
+        status=_statuses(status or []),
+        kind=kind,
+        user=user,
+        recipe=recipe,
+        created_after_ms=None if created_after is None else _milliseconds(created_after),
+    )
+    page = use.jobs.list(caller, where, cursor=cursor, limit=limit)
+    return body(SummaryPage(items=tuple(summary_view(item) for item in page.items), next=page.next))
+
+
+def _statuses(given: list[str]) -> tuple[Status, ...]:
+    names = [name.strip().upper() for part in given for name in part.split(",") if name.strip()]
+    unknown = [name for name in names if name not in Status.__members__]
+    if unknown:
+        message = f"There is no status {unknown[0][:40]}; there are: {', '.join(Status)}."
+        raise RequestError(message, details={"problems": [{"at": "query:status", "message": message}]})
+    return tuple(dict.fromkeys(Status(name) for name in names))
+
+
+def _milliseconds(moment: datetime) -> int:
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return int(aware.timestamp() * 1000)
+
+
+@router.get(
+    "/{job_id}",
+    response_model=JobView,
+    summary="Read a job",
+    responses={304: {"description": "The caller has it already"}, **problem_responses("job.not_found")},
+)
+async def read_job(
+    use: UseCases,
+    caller: Authenticated,
+    job_id: str,
+    wait: Annotated[float, Query(ge=0, le=WAIT_SECONDS_MAX, description="Seconds to wait for the job to settle.")] = 0,
+    if_none_match: IfNoneMatch = None,
+) -> Response:
+    """The job; with `wait`, as soon as it has settled, or as it is when the time is over.
+
+    A job counts as settled when it leaves `QUEUED`, `RUNNING` and `COMMITTING`.
+    """
+    job = await use.jobs.wait(caller, job_id, wait)
+    etag = job_etag(job)
+    return unchanged(etag) if has_already(if_none_match, etag) else job_answer(job)
+
+
+@router.get(
+    "/{job_id}/plan",
+    response_class=Response,
+    summary="Read a plan's exact bytes",
+    responses={
+        200: {
+            "description": "The canonical (RFC 8785) bytes that were hashed; `ETag` is their SHA-256, the digest.",
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/PlanBody"}}},
+        },
+        304: {"description": "The caller has it already"},
+        **problem_responses("job.not_found", "plan.none"),
+    },
+)
+def read_plan(use: UseCases, caller: Authenticated, job_id: str, if_none_match: IfNoneMatch = None) -> Response:
+    """What an approval binds to, and what a commit executes: these bytes."""
+    plan = use.jobs.plan(caller, job_id)
+    etag = f'"{plan.digest}"'
+    if has_already(if_none_match, etag):
+        return unchanged(etag)
+    return Response(plan.text.encode(), media_type="application/json", headers={"ETag": etag})
+
+
+@router.get(
+    "/{job_id}/console",
+    response_model=ConsoleView,
+    summary="Read what the program printed",
+    responses=problem_responses("job.not_found"),
+)
+def read_console(use: UseCases, caller: Authenticated, job_id: str) -> Response:
+    """Captured console lines, for the job's owner and for operators. Never sent to a model."""
+    console = use.jobs.console(caller, job_id)
+    return body(ConsoleView(lines=console.lines, truncated=console.truncated))

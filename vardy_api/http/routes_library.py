@@ -1,0 +1,161 @@
+"""What jobs are made from: recipes, functions, rules, prompts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query
+from starlette.responses import Response
+
+from vardy_api.http import examples
+from vardy_api.http.answers import body
+from vardy_api.http.auth import Authenticated, UseCases
+from vardy_api.http.json_body import JsonRoute
+from vardy_api.http.problems import problem_responses
+from vardy_api.shapes import (
+    PromptRequest,
+    PromptView,
+    RecipeList,
+    RecipeSave,
+    RecipeView,
+    RulesPut,
+    RulesView,
+    recipe_view,
+    rules_view,
+)
+from vardy_worker.contracts.functions import Catalogue
+from vardy_worker.contracts.user import Scope
+
+router = APIRouter(prefix="/v1", route_class=JsonRoute)
+
+
+@router.get(
+    "/recipes", tags=["recipes"], response_model=RecipeList, summary="List recipes", responses=problem_responses()
+)
+def list_recipes(use: UseCases, _: Authenticated) -> Response:
+    """The newest version of each, by name."""
+    return body(RecipeList(items=tuple(recipe_view(recipe) for recipe in use.recipes.list())))
+
+
+@router.get(
+    "/recipes/{name}",
+    tags=["recipes"],
+    response_model=RecipeView,
+    summary="Read a recipe",
+    responses=problem_responses("recipe.not_found"),
+)
+def read_recipe(use: UseCases, _: Authenticated, name: str) -> Response:
+    """The newest version."""
+    return body(recipe_view(use.recipes.get(name)))
+
+
+@router.get(
+    "/recipes/{name}/versions",
+    tags=["recipes"],
+    response_model=RecipeList,
+    summary="Read all versions of a recipe",
+    responses=problem_responses("recipe.not_found"),
+)
+def recipe_versions(use: UseCases, _: Authenticated, name: str) -> Response:
+    """Oldest first."""
+    return body(RecipeList(items=tuple(recipe_view(recipe) for recipe in use.recipes.versions(name))))
+
+
+@router.put(
+    "/recipes/{name}",
+    tags=["recipes"],
+    response_model=RecipeView,
+    summary="Save a recipe",
+    responses=problem_responses(
+        "request.malformed", "request.too_large", "recipe.invalid", "recipe.conflict", "job.not_found"
+    ),
+)
+def save_recipe(
+    use: UseCases,
+    caller: Authenticated,
+    name: str,
+    request: Annotated[RecipeSave, Body(openapi_examples=examples.RECIPE)],
+) -> Response:
+    """Stores a new version, from `source` or from a job's program, after validating it.
+
+    It is pinned to the present versions of the functions that it calls.
+    """
+    recipe, warnings = use.recipes.save(caller, name, request)
+    return body(recipe_view(recipe, warnings))
+
+
+@router.delete(
+    "/recipes/{name}",
+    tags=["recipes"],
+    status_code=204,
+    response_class=Response,
+    summary="Delete a recipe",
+    responses=problem_responses("recipe.not_found"),
+)
+def delete_recipe(use: UseCases, caller: Authenticated, name: str) -> Response:
+    """Deletes all versions; jobs that were submitted with one keep it."""
+    use.recipes.delete(caller, name)
+    return Response(status_code=204)
+
+
+@router.get(
+    "/functions",
+    tags=["functions"],
+    response_model=Catalogue,
+    summary="Read the catalogue",
+    responses=problem_responses(),
+)
+def read_functions(use: UseCases, _: Authenticated) -> Response:
+    """The company's functions, as a worker published them when it started."""
+    return body(use.catalogue.current())
+
+
+@router.get(
+    "/rules", tags=["rules"], response_model=RulesView, summary="Read the active rules", responses=problem_responses()
+)
+def read_rules(use: UseCases, caller: Authenticated) -> Response:
+    """The rules file that every worker uses now; version 0 are the built-in rules."""
+    caller.need(Scope.READ, Scope.DECIDE, Scope.OPERATE, Scope.ADMIN)
+    return body(rules_view(use.rules.active()))
+
+
+@router.put(
+    "/rules",
+    tags=["rules"],
+    response_model=RulesView,
+    summary="Apply rules",
+    responses=problem_responses(
+        "request.malformed", "request.too_large", "auth.person", "rules.invalid", "rules.conflict"
+    ),
+)
+def put_rules(
+    use: UseCases,
+    caller: Authenticated,
+    request: Annotated[RulesPut, Body(openapi_examples=examples.RULES)],
+    dry_run: Annotated[bool, Query(description="Only check the file; nothing is applied.")] = False,
+) -> Response:
+    """Makes a rules file the active one. A bad file is refused whole, and the active rules stay.
+
+    Rules whose content is active already are not applied again (`changed` is false).
+    """
+    caller.need(Scope.ADMIN)
+    if dry_run:
+        return body(rules_view(use.rules.check(request.text), dry_run=True))
+    rules, changed = use.rules.put(
+        caller, request.text, by=caller.actor(request.user), expect_version=request.expect_version
+    )
+    return body(rules_view(rules, changed=changed))
+
+
+@router.post(
+    "/prompts",
+    tags=["functions"],
+    response_model=PromptView,
+    summary="Look at a prompt",
+    responses=problem_responses("request.malformed", "auth.person"),
+)
+def preview_prompt(
+    use: UseCases, caller: Authenticated, request: Annotated[PromptRequest, Body(openapi_examples=examples.PROMPT)]
+) -> Response:
+    """Exactly the messages that the model would get for this request; nothing is sent."""
+    return body(PromptView(messages=use.prompts.preview(caller, request)))

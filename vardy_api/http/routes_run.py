@@ -1,0 +1,73 @@
+"""Submitting a job."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Header
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from vardy_api.http import examples
+from vardy_api.http.answers import accepted, job_answer, wait_preferred
+from vardy_api.http.auth import Authenticated, UseCases
+from vardy_api.http.json_body import JsonRoute
+from vardy_api.http.problems import problem_responses
+from vardy_api.shapes import RunRequest, submission_of
+from vardy_worker.contracts.status import is_settled
+from vardy_worker.contracts.view import JobView
+
+router = APIRouter(prefix="/v1", tags=["jobs"], route_class=JsonRoute)
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=255,
+        pattern=r"^[\x21-\x7e]+$",
+        description="Makes it safe to send the request again for 24 hours: the same job comes back.",
+    ),
+]
+Prefer = Annotated[str | None, Header(description="`wait=N`: wait up to N (at most 60) seconds for the job to settle.")]
+
+
+@router.post(
+    "/run",
+    status_code=202,
+    response_model=JobView,
+    summary="Submit a job",
+    response_description="The job is stored and goes on; `Location` says where to look.",
+    responses={
+        200: {"model": JobView, "description": "With `Prefer: wait=N`: the job settled in time."},
+        **problem_responses(
+            "request.malformed",
+            "request.too_large",
+            "auth.person",
+            "recipe.not_found",
+            "idempotency.mismatch",
+            "idempotency.in_flight",
+        ),
+    },
+)
+async def run(
+    use: UseCases,
+    caller: Authenticated,
+    request: Annotated[RunRequest, Body(openapi_examples=examples.RUN)],
+    idempotency_key: IdempotencyKey = None,
+    prefer: Prefer = None,
+) -> Response:
+    """Stores a `run` job and answers 202 at once.
+
+    Exactly one of `request` (plain words) and `recipe` (a saved program's name). What can
+    only be known later, such as params that do not fit a recipe, settles the job.
+    """
+    submission = submission_of(request, caller.person(request.user))
+    result = await run_in_threadpool(partial(use.submit.run, caller, submission, idempotency_key=idempotency_key))
+    headers = {"Idempotent-Replayed": "true"} if result.replayed else {}
+    seconds = wait_preferred(prefer)
+    if not seconds:
+        return accepted(result.job, headers)
+    job = await use.jobs.wait(caller, result.job.id, seconds)
+    headers["Preference-Applied"] = f"wait={seconds:g}"
+    return job_answer(job, headers=headers) if is_settled(job.status) else accepted(job, headers)
