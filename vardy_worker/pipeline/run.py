@@ -13,8 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import jsonschema
-
 from vardy_worker.contracts.errors import (
     JOB_ERRORS,
     ErrorInfo,
@@ -31,17 +29,18 @@ from vardy_worker.contracts.policy import PolicyResult, Verdict
 from vardy_worker.contracts.status import Stage, Status
 from vardy_worker.logs import get_logger
 from vardy_worker.pipeline.facts import plan_facts
-from vardy_worker.pipeline.generation import GenerationEnded, generate_program, recipe_program
+from vardy_worker.pipeline.generation import generate_program, recipe_program
+from vardy_worker.pipeline.params import bad_params
 from vardy_worker.pipeline.settle import apply, settled
-from vardy_worker.ports import Change, Claimed
-from vardy_worker.stages.execute import ExecuteInput, Executed, NotExecuted, execute
+from vardy_worker.ports import KEEP, Change, Claimed, Keep
+from vardy_worker.stages.execute import Executed, ExecuteInput, NotExecuted, execute
 from vardy_worker.stages.plan import plan_of
 from vardy_worker.verbs.shared import PUBLISH_GRACE_MS, blocked_message, status_event
 
 if TYPE_CHECKING:
     from vardy_worker.active_rules import ActiveRules
     from vardy_worker.contracts.functions import Catalogue
-    from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.contracts.job import Attempt, JobRecord, Usage
     from vardy_worker.contracts.plan import Plan
     from vardy_worker.contracts.program import Program
     from vardy_worker.leases import Hold, LeaseKeeper
@@ -159,7 +158,7 @@ class RunInHand:
                 message=f"The request names functions that {submission.user.id} does not have: {', '.join(missing)}.",
                 details={"functions": missing},
             )
-        return None if self.job.recipe is None else _bad_params(self.job)
+        return None if self.job.recipe is None else bad_params(self.job.recipe, self.job.submission.params)
 
     def _program(self) -> Program | None:
         if self.job.program is not None:
@@ -263,6 +262,14 @@ class RunInHand:
         updated = timings.model_copy(update={name: round(before + spent_ms, 3)})
         self.job = self.job.model_copy(update={"timings": updated})
 
+    def remember_attempt(self, attempt: Attempt) -> None:
+        """Adds an answer that did not do; written with the next change."""
+        self.job = self.job.model_copy(update={"attempts": (*self.job.attempts, attempt)})
+
+    def remember_usage(self, usage: Usage) -> None:
+        """What the model calls took so far; written with the next change."""
+        self.job = self.job.model_copy(update={"usage": usage})
+
     def enter(self, stage: Stage, fields: dict[str, object] | None = None) -> None:
         """Writes the stage that is entered, with whatever else is known by now."""
         event = Event(type="stage", data={"stage": stage.value}, at_ms=self.parts.clock.now_ms())
@@ -274,11 +281,10 @@ class RunInHand:
         *,
         to: Status,
         events: tuple[Event, ...],
-        due_at_ms: int | None = None,
+        due_at_ms: int | Keep = KEEP,
         release: bool = False,
     ) -> None:
         """One change under this worker's fence. Raises `FenceLost`."""
-        extra = {"due_at_ms": due_at_ms} if release else {}
         apply(
             self.parts.store,
             Change(
@@ -289,7 +295,7 @@ class RunInHand:
                 set=fields,
                 events=events,
                 release=release,
-                **extra,
+                due_at_ms=due_at_ms,
             ),
         )
         self.job = self.job.model_copy(update={**fields, "status": to})
@@ -331,38 +337,3 @@ class RunInHand:
         return {
             name: getattr(self.job, name) for name in ("calls", "warnings", "timings", "usage", "attempts", "program")
         }
-
-
-def _bad_params(job: JobRecord) -> ErrorInfo | None:
-    """What is wrong with the params of a recipe; names the field, never its value."""
-    if job.recipe is None:
-        return None
-    validator = jsonschema.Draft202012Validator(job.recipe.params_schema)
-    problems = [
-        {"at": "/" + "/".join(str(part) for part in error.absolute_path), "rule": str(error.validator)}
-        for error in validator.iter_errors(job.submission.params)
-    ]
-    if not problems:
-        return None
-    first = next(iter(validator.iter_errors(job.submission.params)))
-    return ErrorInfo(
-        code="validation.params",
-        message=f"The params do not fit recipe {job.recipe.name}: {_explained(first)}",
-        details={"recipe": job.recipe.name, "version": job.recipe.version, "problems": problems},
-    )
-
-
-def _explained(error: jsonschema.ValidationError) -> str:
-    where = "/".join(str(part) for part in error.absolute_path)
-    subject = f"`{where}`" if where else "the params"
-    match error.validator:
-        case "required":
-            missing = [name for name in error.validator_value if name not in error.instance]
-            return f"{subject}: {', '.join(f'`{name}`' for name in missing)} is missing."
-        case "type":
-            return f"{subject} must be of type {error.validator_value}."
-        case "additionalProperties":
-            known = ", ".join(error.schema.get("properties", {}))
-            return f"{subject}: only these are known: {known}."
-        case rule:
-            return f"{subject} does not fit `{rule}: {error.validator_value}`."

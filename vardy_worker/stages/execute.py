@@ -23,6 +23,7 @@ from vardy_worker.contracts.execution import (
 from vardy_worker.contracts.functions import FunctionKind
 from vardy_worker.contracts.job import ConsoleRecord
 from vardy_worker.ports import BadArguments, CallFailed, CallOk, CallUnknown, FunctionCall
+from vardy_worker.prompts import ValueShape, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +57,8 @@ class Trace:
     calls: tuple[CallSummary, ...]
     warnings: tuple[str, ...]
     console: ConsoleRecord
+    shapes: tuple[ValueShape, ...] = ()
+    """What the last call of each read returned, as types, keys and lengths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,7 @@ def execute(given: ExecuteInput, *, sandbox: Sandbox, host: FunctionHost, clock:
         calls=tuple(bridge.calls),
         warnings=outcome.warnings + bridge.caught_failures(outcome),
         console=ConsoleRecord(lines=outcome.console, truncated=outcome.console_truncated),
+        shapes=() if isinstance(outcome, Returned) else bridge.shapes(),
     )
     match outcome:
         case Returned():
@@ -114,6 +118,7 @@ class _Bridge:
     calls: list[CallSummary] = field(default_factory=list)
     effects: list[EffectDraft] = field(default_factory=list)
     failures: dict[int, ErrorInfo] = field(default_factory=dict)
+    returned: dict[str, JsonValue] = field(default_factory=dict)
     plan_bytes: int = 0
     stopped_by: ErrorInfo | None = None
 
@@ -142,6 +147,12 @@ class _Bridge:
         for (call, _), outcome in zip(reads, outcomes, strict=True):
             replies[call.id] = self._reply(call, outcome)
         return [replies[call.id] for call in batch]
+
+    def shapes(self) -> tuple[ValueShape, ...]:
+        """The shapes of what reads returned, for a repair; never the values."""
+        return tuple(
+            ValueShape(label=f"{function} returned", shape=shape_of(value)) for function, value in self.returned.items()
+        )
 
     def caught_failures(self, outcome: SandboxOutcome) -> tuple[str, ...]:
         """Warnings for the calls that failed without ending the program."""
@@ -203,6 +214,7 @@ class _Bridge:
         match outcome:
             case CallOk():
                 self.calls.append(CallSummary(id=call.id, function=call.function, ok=True))
+                self.returned[call.function] = outcome.value
                 return CallValue(value=outcome.value)
             case CallFailed():
                 error = ErrorInfo(

@@ -1,0 +1,170 @@
+"""How a job comes by its program: from its recipe, or from the model within its attempts.
+
+    ask ─▶ extract ─▶ check ─▶ store, then run
+     ▲        │          │
+     └────────┴──────────┘  what was wrong goes back to the model, `generation_attempts` in all
+
+The accepted program is stored before it runs, so that a job picked up again after a crash
+never asks anew.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vardy_worker.contracts.base import sha256_text
+from vardy_worker.contracts.errors import JOB_ERRORS, ErrorInfo
+from vardy_worker.contracts.job import Attempt, Usage
+from vardy_worker.contracts.program import NoProgram, Program
+from vardy_worker.contracts.status import Stage, Status
+from vardy_worker.logs import get_logger
+from vardy_worker.programs import check, extract
+from vardy_worker.prompts import FailedTry
+from vardy_worker.stages.generate import GenerateInput, GenerationFailed, generate
+
+if TYPE_CHECKING:
+    from vardy_worker.contracts.model import ModelReply
+    from vardy_worker.contracts.recipe import Recipe
+    from vardy_worker.pipeline.run import RunInHand
+    from vardy_worker.stages.execute import NotExecuted
+
+log = get_logger(__name__)
+
+FINDINGS_NAMED = 3
+
+
+def recipe_program(work: RunInHand, recipe: Recipe) -> Program | None:
+    """The recipe's program, checked against the functions as they are now; None when it was refused."""
+    started = work.parts.clock.monotonic()
+    findings = check(recipe.source, work.catalogue, judge=recipe.judge)
+    work.note_time("validate", (work.parts.clock.monotonic() - started) * 1000)
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if errors:
+        error = ErrorInfo(
+            code="validation.recipe",
+            message=f"Recipe {recipe.name} does not fit the functions as they are now: {errors[0].message}",
+            details={
+                "recipe": recipe.name,
+                "version": recipe.version,
+                "findings": [finding.model_dump(mode="json") for finding in errors],
+            },
+        )
+        work.settle(Status.VALIDATION_BLOCKED, error=error)
+        return None
+    program = Program(source=recipe.source, sha256=sha256_text(recipe.source), warnings=findings)
+    return _accept(work, program)
+
+
+def generate_program(work: RunInHand, *, failed: NotExecuted | None = None) -> Program | None:
+    """A program from the model; None when the job was settled without one.
+
+    `failed` is how the last program ended, when it is to be repaired.
+    """
+    tries = [FailedTry(text=a.text, error=a.error, findings=a.findings) for a in work.job.attempts]
+    left = work.limits.generation_attempts - len(tries)
+    if failed is not None and work.job.program is not None:
+        tries.append(_failed_run(work.job.program, failed))
+        left = work.limits.generation_attempts
+        work.remember_attempt(Attempt(text=work.job.program.source, error=failed.error))
+    work.hold.lease_ms = int(work.parts.settings.generate_lease_seconds * 1000)
+    work.enter(Stage.GENERATE, {"attempts": work.job.attempts})
+    while left > 0:
+        answer = _ask(work, tuple(tries))
+        if isinstance(answer, ErrorInfo):
+            work.settle(JOB_ERRORS[answer.code], error=answer)
+            return None
+        found = _read(work, answer, attempt=len(tries) + 1)
+        if isinstance(found, Program):
+            return _accept(work, found)
+        tries.append(FailedTry(text=found.text, error=found.error, findings=found.findings))
+        work.remember_attempt(found)
+        work.enter(Stage.GENERATE, {"attempts": work.job.attempts, "usage": work.job.usage})
+        left -= 1
+    last = tries[-1].error
+    work.settle(JOB_ERRORS[last.code], error=last)
+    return None
+
+
+def _ask(work: RunInHand, tries: tuple[FailedTry, ...]) -> ModelReply | ErrorInfo:
+    settings, submission = work.parts.settings, work.job.submission
+    started = work.parts.clock.monotonic()
+    outcome = generate(
+        work.parts.model,
+        GenerateInput(
+            job_id=work.job.id,
+            request=submission.request or "",
+            params=submission.params,
+            catalogue=work.catalogue,
+            limits=work.limits,
+            judge=submission.judge,
+            failed=tries,
+            model=settings.model,
+            fallbacks=settings.model_fallbacks,
+            timeout_seconds=settings.model_timeout_seconds,
+            retries=settings.model_retries,
+        ),
+    )
+    work.note_time("generate", (work.parts.clock.monotonic() - started) * 1000)
+    if isinstance(outcome, GenerationFailed):
+        return outcome.error
+    usage = work.job.usage
+    total = usage.plus(outcome.reply.usage)
+    work.remember_usage(Usage(**total.model_dump(), model=outcome.reply.model, judge=usage.judge))
+    log.info(
+        "run.generated",
+        model=outcome.reply.model,
+        prompt=outcome.prompt_version,
+        finish_reason=outcome.reply.finish_reason,
+        completion_tokens=outcome.reply.usage.completion_tokens,
+    )
+    return outcome.reply
+
+
+def _read(work: RunInHand, reply: ModelReply, *, attempt: int) -> Program | Attempt:
+    """The program in the model's text, or what was wrong with the text."""
+    started = work.parts.clock.monotonic()
+    try:
+        extracted = extract(
+            reply.text, finish_reason=reply.finish_reason, program_bytes_max=work.limits.program_bytes_max
+        )
+        said = reply.text[: work.limits.program_bytes_max]
+        if isinstance(extracted, NoProgram):
+            error = ErrorInfo(code=extracted.code, message=extracted.message, details=extracted.details)
+            return Attempt(text=said, error=error)
+        findings = check(extracted.source, work.catalogue, judge=work.job.submission.judge, line_map=extracted.line_map)
+    finally:
+        work.note_time("validate", (work.parts.clock.monotonic() - started) * 1000)
+    errors = [finding for finding in findings if finding.severity == "error"]
+    if errors:
+        first = errors[0]
+        message = f"The program does not pass the checks: line {first.line}, column {first.column}: {first.message}"
+        if len(errors) > 1:
+            message += f" ({len(errors) - 1} more)"
+        details = {"findings": [finding.model_dump(mode="json") for finding in errors]}
+        error = ErrorInfo(code="validation.program", message=message, details=details)
+        return Attempt(text=said, error=error, findings=findings)
+    return Program(
+        source=extracted.source,
+        sha256=sha256_text(extracted.source),
+        line_map=extracted.line_map,
+        attempts=attempt,
+        warnings=findings,
+    )
+
+
+def _accept(work: RunInHand, program: Program) -> Program:
+    work.enter(
+        Stage.EXECUTE,
+        {"program": program, "attempts": work.job.attempts, "usage": work.job.usage, "timings": work.job.timings},
+    )
+    return program
+
+
+def _failed_run(program: Program, failed: NotExecuted) -> FailedTry:
+    return FailedTry(
+        source=program.source,
+        line_map=program.line_map,
+        error=failed.error,
+        calls=failed.trace.calls,
+        shapes=failed.trace.shapes,
+    )
