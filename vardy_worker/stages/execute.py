@@ -150,9 +150,14 @@ class _Bridge:
 
     def shapes(self) -> tuple[ValueShape, ...]:
         """The shapes of what reads returned, for a repair; never the values."""
-        return tuple(
-            ValueShape(label=f"{function} returned", shape=shape_of(value)) for function, value in self.returned.items()
-        )
+        shapes = []
+        for function, value in self.returned.items():
+            spec = self.given.catalogue.get(function)
+            # A key can be data too, so only those of the schema are named.
+            known = schema_keys(spec.output_schema) if spec else frozenset()
+            shape = shape_of(value, known=known, lengths=True)
+            shapes.append(ValueShape(label=f"{function} returned", shape=shape))
+        return tuple(shapes)
 
     def caught_failures(self, outcome: SandboxOutcome) -> tuple[str, ...]:
         """Warnings for the calls that failed without ending the program."""
@@ -235,6 +240,22 @@ class _Bridge:
     def _stop(self, code: str, message: str, **details: object) -> None:
         self.stopped_by = ErrorInfo(code=code, message=message, details=details)
         raise StopProgram
+
+
+def schema_keys(schema: JsonValue) -> frozenset[str]:
+    """Every property name that a JSON Schema mentions."""
+    keys: set[str] = set()
+    pending = [schema]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, dict):
+            properties = node.get("properties")
+            if isinstance(properties, dict):
+                keys |= properties.keys()
+            pending.extend(node.values())
+        elif isinstance(node, list):
+            pending.extend(node)
+    return frozenset(keys)
 
 
 def _place(call: GuestCall) -> JsonObject:
