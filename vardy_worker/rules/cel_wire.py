@@ -1,0 +1,317 @@
+"""CEL expressions in their serialised form (protocol buffers `cel.expr`), read and changed.
+
+The CEL library compiles and runs, but shows no syntax tree; it does give and take
+serialised expressions. Field numbers: https://github.com/google/cel-spec, `proto/cel/expr`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Field: TypeAlias = tuple[int, int, int | bytes]
+"""Field number, wire type, and an integer (wire type 0) or raw bytes."""
+
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+
+_MORE = 0x80
+"""The bit of a varint's byte that says that another byte follows."""
+
+ARITHMETIC = frozenset({"_+_", "_-_", "_*_", "_/_", "double"})
+"""The functions that can make a float that is not finite out of finite values."""
+
+TYPE_DOUBLE = b"\x18\x04"
+"""`Type{primitive: DOUBLE}`."""
+TYPE_DYN = 1
+"""The field of `Type` that is set for a type known only at run time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ident:
+    """A name."""
+
+    id: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """`operand.field`, or `has(operand.field)`."""
+
+    id: int
+    operand: Expr
+    field: str
+    test: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string literal."""
+
+    id: int
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function or operator."""
+
+    id: int
+    function: str
+    operands: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A comprehension; `variables` are visible in `steps` only."""
+
+    id: int
+    range: Expr
+    start: Expr
+    iterator: str
+    variables: tuple[str, ...]
+    steps: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Anything else: literals, lists, maps."""
+
+    id: int
+    parts: tuple[Expr, ...]
+
+
+Expr: TypeAlias = Ident | Select | Text | Call | Loop | Group
+
+
+def fields(message: bytes) -> Iterator[Field]:
+    """The fields of a message, in order."""
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        number, wire = key >> 3, key & 7
+        if wire == VARINT:
+            value, at = _varint(message, at)
+            yield number, wire, value
+            continue
+        if wire == BYTES:
+            size, at = _varint(message, at)
+        elif wire in (FIXED64, FIXED32):
+            size = 8 if wire == FIXED64 else 4
+        else:
+            msg = f"wire type {wire} in a serialised expression"
+            raise ValueError(msg)
+        yield number, wire, message[at : at + size]
+        at += size
+
+
+def message(*parts: Field) -> bytes:
+    """The message of the given fields."""
+    out = bytearray()
+    for number, wire, value in parts:
+        out += _number(number << 3 | wire)
+        if isinstance(value, int):
+            out += _number(value)
+        else:
+            if wire == BYTES:
+                out += _number(len(value))
+            out += value
+    return bytes(out)
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & (_MORE - 1)) << shift
+        if byte < _MORE:
+            return value, at
+        shift += 7
+
+
+def _number(value: int) -> bytes:
+    out = bytearray()
+    while value >= _MORE:
+        out.append(value & (_MORE - 1) | _MORE)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _get(data: bytes, number: int) -> bytes:
+    """The last value of a message field; empty when it is not set."""
+    found = b""
+    for each, _, value in fields(data):
+        if each == number and isinstance(value, bytes):
+            found = value
+    return found
+
+
+def _text(data: bytes, number: int) -> str:
+    return _get(data, number).decode()
+
+
+def unwrap(serialised: bytes) -> bytes:
+    """The expression inside the `google.protobuf.Any` that the library hands out."""
+    return _get(serialised, 2)
+
+
+# --- reading a parsed expression ---------------------------------------------------------
+
+
+def read_parsed(serialised: bytes) -> tuple[Expr, dict[int, int]]:
+    """The tree of a parsed expression, and the offset (in characters) of each node by its id."""
+    parsed = unwrap(serialised)
+    positions: dict[int, int] = {}
+    for number, _, value in fields(_get(parsed, 3)):
+        if number == 4 and isinstance(value, bytes):  # noqa: PLR2004 - a field number
+            entry = {key: item for key, wire, item in fields(value) if wire == VARINT}
+            positions[_int(entry.get(1, 0))] = _int(entry.get(2, 0))
+    return _expr(_get(parsed, 2)), positions
+
+
+def _int(value: int | bytes) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _expr(data: bytes) -> Expr:
+    node_id, kind, body = 0, 0, b""
+    for number, _, value in fields(data):
+        if isinstance(value, int):
+            node_id = value
+        else:
+            kind, body = number, value
+    match kind:
+        case 3:
+            literal = next((value for number, _, value in fields(body) if number == 6), None)  # noqa: PLR2004 - string
+            return Text(node_id, literal.decode()) if isinstance(literal, bytes) else Group(node_id, ())
+        case 4:
+            return Ident(node_id, _text(body, 1))
+        case 5:
+            test = any(number == 3 and value for number, _, value in fields(body))  # noqa: PLR2004 - test_only
+            return Select(node_id, _expr(_get(body, 1)), _text(body, 2), test)
+        case 6:
+            operands = tuple(_expr(v) for n, _, v in fields(body) if n in (1, 3) and isinstance(v, bytes))
+            return Call(node_id, _text(body, 2), operands)
+        case 7:
+            return Group(node_id, tuple(_expr(v) for n, _, v in fields(body) if n == 1 and isinstance(v, bytes)))
+        case 8:
+            return Group(node_id, tuple(_entries(body)))
+        case 9:
+            parts = {number: value for number, _, value in fields(body) if isinstance(value, bytes)}
+            names = tuple(parts[number].decode() for number in (1, 3, 8) if parts.get(number))
+            steps = tuple(_expr(parts[number]) for number in (5, 6, 7))
+            return Loop(node_id, _expr(parts[2]), _expr(parts[4]), names[0], names, steps)
+        case _:
+            return Group(node_id, ())
+
+
+def _entries(struct: bytes) -> Iterator[Expr]:
+    for number, _, entry in fields(struct):
+        if number == 2 and isinstance(entry, bytes):  # noqa: PLR2004 - a field number
+            for part, _, value in fields(entry):
+                if part in (3, 4) and isinstance(value, bytes):
+                    yield _expr(value)
+
+
+# --- guarding a checked expression -------------------------------------------------------
+
+
+class UntypedArithmetic(Exception):  # noqa: N818 - says what was found
+    """Arithmetic on operands whose types are known only at run time."""
+
+    def __init__(self, function: str, offset: int) -> None:
+        super().__init__(function)
+        self.function = function
+        self.offset = offset
+
+
+class Guard:
+    """Wraps the float arithmetic of a checked expression in calls of a function.
+
+    That function refuses what is not finite. Comparisons with NaN are false in CEL, so that
+    a rule which should block would pass silently.
+    """
+
+    def __init__(self, checked: bytes, *, function: str, overload: str) -> None:
+        self._function = function
+        self._overload = overload
+        self._types: dict[int, bytes] = {}
+        self._wrapped: list[int] = []
+        for number, _, value in fields(checked):
+            if number == 3 and isinstance(value, bytes):  # noqa: PLR2004 - type_map
+                parts = list(fields(value))
+                key = next((v for n, _, v in parts if n == 1 and isinstance(v, int)), 0)
+                self._types[key] = next((v for n, _, v in parts if isinstance(v, bytes)), b"")
+        self._next_id = max([*self._types, 0]) + 1
+        self._checked = checked
+
+    def apply(self) -> bytes | None:
+        """The guarded expression; None when there was nothing to guard. Raises `UntypedArithmetic`."""
+        parts: list[Field] = [
+            (number, wire, self._rewrite(value) if number == 4 and isinstance(value, bytes) else value)  # noqa: PLR2004 - expr
+            for number, wire, value in fields(self._checked)
+        ]
+        if not self._wrapped:
+            return None
+        reference = message((3, BYTES, self._overload.encode()))
+        for node in self._wrapped:
+            parts.append((2, BYTES, message((1, VARINT, node), (2, BYTES, reference))))
+            parts.append((3, BYTES, message((1, VARINT, node), (2, BYTES, TYPE_DOUBLE))))
+        return message(*parts)
+
+    def _rewrite(self, expr: bytes) -> bytes:
+        """An `Expr` message with the arithmetic in it wrapped."""
+        out: list[Field] = []
+        node, function = 0, ""
+        for number, wire, value in fields(expr):
+            if isinstance(value, int):
+                node = value
+                out.append((number, wire, value))
+                continue
+            if number == 6:  # noqa: PLR2004 - call_expr
+                function = _text(value, 2)
+            out.append((number, wire, self._rewrite_body(number, value)))
+        made = message(*out)
+        if function not in ARITHMETIC:
+            return made
+        kind = self._types.get(node, b"")
+        if any(number == TYPE_DYN for number, _, _ in fields(kind)):
+            raise UntypedArithmetic(function, node)
+        return self._wrap(made) if kind == TYPE_DOUBLE else made
+
+    def _rewrite_body(self, kind: int, body: bytes) -> bytes:
+        inner = {5: (1,), 6: (1, 3), 7: (1,), 9: (2, 4, 5, 6, 7)}
+        if kind == 8:  # noqa: PLR2004 - struct_expr
+            return message(
+                *(
+                    (number, wire, self._rewrite_entry(value) if number == 2 and isinstance(value, bytes) else value)  # noqa: PLR2004
+                    for number, wire, value in fields(body)
+                )
+            )
+        places = inner.get(kind, ())
+        return message(
+            *(
+                (number, wire, self._rewrite(value) if number in places and isinstance(value, bytes) else value)
+                for number, wire, value in fields(body)
+            )
+        )
+
+    def _rewrite_entry(self, entry: bytes) -> bytes:
+        return message(
+            *(
+                (number, wire, self._rewrite(value) if number in (3, 4) and isinstance(value, bytes) else value)
+                for number, wire, value in fields(entry)
+            )
+        )
+
+    def _wrap(self, expr: bytes) -> bytes:
+        node = self._next_id
+        self._next_id += 1
+        self._wrapped.append(node)
+        call = message((2, BYTES, self._function.encode()), (3, BYTES, expr))
+        return message((2, VARINT, node), (6, BYTES, call))
