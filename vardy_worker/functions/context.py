@@ -25,7 +25,7 @@ class FunctionError(Exception):
 
     def __init__(self, message: str, *, retryable: bool = False, retry_after_seconds: float | None = None) -> None:
         super().__init__(message)
-        self.message = message
+        self.message = str(message)
         self.retryable = retryable
         self.retry_after_seconds = retry_after_seconds
 

@@ -21,11 +21,11 @@ class LoopThread:
     """
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="vardy-functions-loop", daemon=True)
         self._tasks: set[asyncio.Task[None]] = set()
         self._lock = threading.Lock()
         self._stuck = 0
+        self._loop: asyncio.AbstractEventLoop
+        self._thread: threading.Thread | None = None
 
     @property
     def stuck(self) -> int:
@@ -34,7 +34,9 @@ class LoopThread:
             return self._stuck
 
     def start(self) -> None:
-        """Starts the thread."""
+        """Starts the thread. Nothing may be submitted before."""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="vardy-functions-loop", daemon=True)
         self._thread.start()
 
     def submit(self, work: AsyncWork, context: Context) -> Callable[[], None]:
@@ -65,11 +67,9 @@ class LoopThread:
 
     def close(self, seconds: float) -> None:
         """Cancels what still runs and ends the thread; waits for it at most so long."""
-        if self._thread.is_alive():
+        if self._thread is not None and self._thread.is_alive():
             asyncio.run_coroutine_threadsafe(self._finish(), self._loop)
             self._thread.join(seconds)
-        elif not self._loop.is_closed():
-            self._loop.close()
 
     async def _finish(self) -> None:
         tasks = list(self._tasks)

@@ -20,12 +20,15 @@ RESERVED_WORDS = frozenset(
     """
     abstract arguments as async await boolean break byte case catch char class const continue debugger
     default delete do double else enum eval export extends false final finally float for from function
-    get goto if implements import in instanceof int interface let long native new null of package private
+    get goto if implements import in instanceof int interface let long loop namespace native new null of package private
     protected public return set short static super switch synchronized this throw throws transient true
     try typeof undefined using var void volatile while with yield
     """.split()  # noqa: SIM905 - as a list it would be one word a line
 )
-"""Words that JavaScript reserves, reserved once, or reads as syntax in some place."""
+"""Words that JavaScript or the language of rules reserves, reserved once, or reads as syntax in some place."""
+
+_LITERAL_WORDS = frozenset({"true", "false", "null"})
+"""Words that no rule could write as `args.<name>`."""
 
 GLOBAL_NAMES = frozenset(
     """
@@ -88,12 +91,12 @@ def check_function_name(name: str, taken: Collection[str]) -> None:
 
 def check_argument_name(function: str, name: str) -> None:
     """Raises `RegistrationError` for an argument that programs cannot name safely."""
-    if _IDENTIFIER.match(name) and len(name) <= NAME_LENGTH_MAX:
+    reason = "rules read it as a value." if name in _LITERAL_WORDS else _why_no_identifier(name)
+    if not reason:
         return
-    suggestion = _identifier_from(name)
+    suggestion = f"is_{name}" if name in _LITERAL_WORDS else _identifier_from(name)
     raise RegistrationError(
-        f"The argument {name!r} of {function!r} cannot be named so: {_why_no_identifier(name)} "
-        f"Name it {suggestion!r}, for example.",
+        f"The argument {name!r} of {function!r} cannot be named so: {reason} Name it {suggestion!r}, for example.",
         details={"function": function, "name": name, "suggestion": suggestion},
     )
 

@@ -61,12 +61,15 @@ def check_with_references(
     if spec.kind is FunctionKind.READ:
         message = "is the result of a write, which does not exist before the plan is committed: pass it only to a write"
         return BadArguments(tuple(problem(ref.at, message) for ref in refs))
-    if not isinstance(args, dict) or any(ref.at == "" for ref in refs):
+    if not isinstance(args, dict) or any(not ref.at.startswith("/") for ref in refs):
         return BadArguments((problem("", NOT_AN_OBJECT, "an object"),))
     args = restore_integers(args, spec.input_schema)
     problems = [found for ref in refs for found in _reference_problems(ref, catalogue, spec, effects)]
     whole = {parts[0] for parts in map(_parts, refs) if len(parts) == 1}
     holed = {parts[0] for parts in map(_parts, refs) if len(parts) > 1}
+    problems.extend(
+        problem(make_pointer([name]), "is a reference, and has references inside it") for name in sorted(whole & holed)
+    )
     plain = {name: value for name, value in args.items() if name not in whole | holed}
     required = spec.input_schema["required"]
     for name in required:
@@ -103,7 +106,8 @@ def _reference_problems(
     if source_spec is None:
         yield problem(ref.at, f"refers to effect {ref.effect}, which is not an earlier effect", expected(target))
         return
-    source = at_pointer(source_spec.output_schema, ref.path)
+    is_pointer = ref.path == "" or ref.path.startswith("/")
+    source = at_pointer(source_spec.output_schema, ref.path) if is_pointer else ()
     if not source:
         yield problem(
             ref.at, f"refers to {ref.path}, which the result of {source_spec.name} does not have", expected(target)

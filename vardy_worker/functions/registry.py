@@ -43,7 +43,9 @@ class Registered:
         self.kind = kind
         self.call = call
         self.options = options
-        self.is_async = inspect.iscoroutinefunction(call)
+        self.is_async = inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(
+            getattr(call, "__call__", None)  # noqa: B004 - not whether it can be called, but how
+        )
         self.doc = inspect.getdoc(call) or ""
         self._types: FunctionTypes | None = None
 
@@ -215,9 +217,9 @@ class Functions:
         options: Options,
         local_names: Mapping[str, Any],
     ) -> FunctionT:
-        if not callable(target):
+        own_name = name if name is not None else getattr(target, "__name__", "")
+        if not callable(target) or not own_name:
             raise RegistrationError(f"Only functions can be registered, not {type(target).__name__}.")
-        own_name = name if name is not None else str(getattr(target, "__name__", type(target).__name__))
         check_function_name(own_name, self._registered)
         _check_options(own_name, options)
         check_shape(own_name, target)

@@ -44,6 +44,10 @@ class SchemaGenerator(GenerateJsonSchema):
             return field.get("serialization_exclude_if") is None
         return super().field_is_required(field, total)
 
+    def generator_schema(self, schema: core_schema.GeneratorSchema) -> dict[str, Any]:
+        """Iterators are refused: they can be read once only, and not stored."""
+        return self.handle_invalid_for_json_schema(schema, "an iterator; use a list")
+
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> dict[str, Any]:
         """A string of digits; as an argument also a number."""
         made = super().decimal_schema(schema)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import typing
 from dataclasses import dataclass
@@ -47,6 +48,9 @@ class FunctionTypes:
 
 def check_shape(name: str, function: Callable[..., Any]) -> None:
     """Refuses what can be refused without evaluating annotations. Raises `RegistrationError`."""
+    if isinstance(function, type | functools.partial):
+        kind = type(function).__name__
+        raise RegistrationError(f"{name!r} is a {kind}, not a function: write a function that calls it.")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise RegistrationError(f"{name!r} is a generator: return a list instead of yielding.")
     signature = _signature(name, function)
@@ -61,7 +65,6 @@ def check_shape(name: str, function: Callable[..., Any]) -> None:
                 f"The argument {parameter.name!r} of {name!r} is positional-only: programs pass named arguments, "
                 "so take the / out of the signature."
             )
-        check_argument_name(name, parameter.name)
         if parameter.annotation is parameter.empty:
             raise RegistrationError(
                 f"The argument {parameter.name!r} of {name!r} has no type: annotate it, "
@@ -90,6 +93,7 @@ def read_types(name: str, function: Callable[..., Any], local_names: Mapping[str
     takes_context = bool(names) and hints[names[0]] is CallContext
     own = names[1:] if takes_context else names
     for argument in own:
+        check_argument_name(name, argument)
         if hints[argument] is CallContext:
             raise RegistrationError(f"The CallContext of {name!r} must be its first argument; {argument!r} is not.")
     parameters = {argument: hints[argument] for argument in own}

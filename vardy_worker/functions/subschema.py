@@ -20,6 +20,18 @@ Alternatives: TypeAlias = "tuple[JsonObject, ...]"
 ANY = "any"
 """The kind of a schema that does not restrict the JSON type."""
 
+WORDS_MAX = 20
+"""Alternatives that a sentence names."""
+
+FORMATS = {
+    "date": "YYYY-MM-DD",
+    "date-time": "ISO date and time",
+    "time": "ISO time",
+    "duration": "ISO duration",
+    "decimal": "decimal digits",
+}
+"""What the formats of strings are called."""
+
 _UNIONS = ("anyOf", "oneOf", "allOf")
 _OBJECT_KEYS = frozenset({"properties", "additionalProperties", "patternProperties", "required"})
 
@@ -133,6 +145,8 @@ def at_pointer(schema: JsonObject, pointer: str) -> Alternatives:
 def expected(places: Sequence[JsonObject]) -> str:
     """What may stand at a place, for people and models: `integer, or null`."""
     words = list(dict.fromkeys(word for schema in places for word in _words(schema)))
+    if len(words) > WORDS_MAX:
+        words = [*words[:WORDS_MAX], f"one of {len(words) - WORDS_MAX} more"]
     if not words:
         return "nothing"
     if len(words) == 1:
@@ -149,7 +163,7 @@ def _words(schema: JsonObject) -> list[str]:
 
 def _word(kind: str, schema: JsonObject) -> str:
     if kind == "string" and "format" in schema:
-        return f"a string ({schema['format']})"
+        return f"a string ({FORMATS.get(schema['format'], schema['format'])})"
     if kind == "object" and schema.get("properties"):
         return "an object with " + ", ".join(schema["properties"])
     return _KIND_WORDS.get(kind, kind)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.base import INT_SAFE_MAX, JsonObject, JsonValue
-from vardy_worker.functions.subschema import literals
+from vardy_worker.functions.subschema import FORMATS, literals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,13 +32,6 @@ _LIMITS = (
     ("minItems", "at least {} items"),
     ("maxItems", "at most {} items"),
 )
-_FORMATS = {
-    "date": "YYYY-MM-DD",
-    "date-time": "ISO date and time",
-    "time": "ISO time",
-    "duration": "ISO duration",
-    "decimal": "decimal digits",
-}
 
 
 def type_text(schema: JsonObject | bool, name_of: NameOf) -> str:
@@ -70,7 +63,7 @@ def _plain(declared: str | None, schema: JsonObject, name_of: NameOf) -> str:
             return declared
         case "string":
             form = schema.get("format", "")
-            return f"string /* {_FORMATS.get(form, comment_safe(form))} */" if form else "string"
+            return f"string /* {FORMATS.get(form, comment_safe(form))} */" if form else "string"
         case "array":
             return _array(schema, name_of)
         case "object":
