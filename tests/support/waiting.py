@@ -1,0 +1,19 @@
+"""Waiting for what happens in another process or thread: by looking, up to a deadline."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def eventually(condition: Callable[[], bool], *, seconds: float = 10.0) -> bool:
+    """Whether the condition came true before the deadline."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True

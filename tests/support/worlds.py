@@ -1,0 +1,104 @@
+"""A store and its time, on memory or on a real server, so that one suite runs on both."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from tests.support.factories import StillClock, queued_job
+from vardy_worker.contracts.status import TRANSITIONS, Status
+from vardy_worker.ports import Change, Changed, JobStore
+from vardy_worker.store.keys import Keys
+from vardy_worker.store.memory_jobs import MemoryJobStore
+from vardy_worker.store.redis_jobs import RedisJobStore
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+    from vardy_worker.contracts.job import JobRecord
+
+
+class World(Protocol):
+    """What a suite needs: a store, and time that passes when the test says so."""
+
+    @property
+    def store(self) -> JobStore: ...
+
+    def forward(self, seconds: float) -> None: ...
+
+
+class MemoryWorld:
+    """The memory store with a still clock."""
+
+    def __init__(self) -> None:
+        self._clock = StillClock()
+        self._store = MemoryJobStore(self._clock)
+
+    @property
+    def store(self) -> MemoryJobStore:
+        return self._store
+
+    def forward(self, seconds: float) -> None:
+        self._clock.forward(seconds)
+
+
+@dataclass
+class RedisWorld:
+    """The Redis store. The server's clock cannot be moved, so every stored time is moved back."""
+
+    client: Redis
+    namespace: str
+
+    def __post_init__(self) -> None:
+        self._keys = Keys(self.namespace)
+        self._store = RedisJobStore(self.client, self.namespace)
+
+    @property
+    def store(self) -> RedisJobStore:
+        return self._store
+
+    def forward(self, seconds: float) -> None:
+        milliseconds = int(seconds * 1000)
+        for key in cast("list[bytes]", list(self.client.scan_iter(f"{self.namespace}:*"))):
+            left = cast("int", self.client.pttl(key))
+            if left >= 0:
+                self.client.pexpire(key, max(left - milliseconds, 0))
+        for index in (self._keys.due, self._keys.expiring):
+            for job_id in cast("list[bytes]", self.client.zrange(index, 0, -1)):
+                self.client.zincrby(index, -milliseconds, job_id)
+        for job_id in cast("list[bytes]", self.client.zrange(self._keys.index("all"), 0, -1)):
+            key = self._keys.job(job_id.decode())
+            for field in ("lease_until_ms", "not_before_ms"):
+                if int(cast("bytes | None", self.client.hget(key, field)) or 0):
+                    self.client.hincrby(key, field, -milliseconds)
+
+
+def submitted(store: JobStore, **fields: Any) -> JobRecord:
+    """A new job, due now, created now by the store's clock unless the test says otherwise."""
+    fields.setdefault("created_at_ms", store.server_now_ms())
+    job = queued_job(**fields)
+    store.submit(job, None, due_at_ms=store.server_now_ms())
+    return job
+
+
+def job_in(store: JobStore, status: Status, **fields: Any) -> JobRecord:
+    """A job that was led to a status through moves that the table allows."""
+    job = submitted(store, **fields)
+    for before, after in _way_to(status):
+        changed = store.change(Change(job.id, frozenset({before}), after))
+        assert isinstance(changed, Changed)
+    found = store.get(job.id)
+    assert found is not None
+    return found
+
+
+def _way_to(status: Status) -> list[tuple[Status, Status]]:
+    ways: dict[Status, list[tuple[Status, Status]]] = {Status.QUEUED: []}
+    waiting = deque([Status.QUEUED])
+    while waiting:
+        before = waiting.popleft()
+        for after in sorted(TRANSITIONS[before] - ways.keys()):
+            ways[after] = [*ways[before], (before, after)]
+            waiting.append(after)
+    return ways[status]
