@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.base import pointer_parts
+from vardy_worker.programs.globals import MISSING_GLOBALS, MISSING_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,7 +94,9 @@ def sentence_of(error: ErrorInfo, program: str, catalogue: Catalogue) -> str:
     if isinstance(limit, int | float) and limit > 0:
         was = f", it was {value:,g}" if isinstance(value, int | float) else ""
         parts.append(f"The limit is {limit:,g}{was}.")
-    if error.code.startswith("execution."):
+    if error.code == "execution.missing":
+        parts.extend(_instead(error.message))
+    elif error.code.startswith("execution."):
         parts.extend(_thrown(error, program))
     return " ".join(parts)
 
@@ -106,7 +109,7 @@ def place_of(error: ErrorInfo) -> tuple[int, int] | None:
     return None
 
 
-def problems_of(error: ErrorInfo, catalogue: Catalogue) -> list[str]:
+def problems_of(error: ErrorInfo, program: str, catalogue: Catalogue) -> list[str]:
     """The wrong arguments of a call: which, and what was expected there."""
     problems = error.details.get("problems")
     function = error.details.get("function")
@@ -114,7 +117,7 @@ def problems_of(error: ErrorInfo, catalogue: Catalogue) -> list[str]:
     if error.code != "validation.arguments" or not isinstance(problems, list) or spec is None:
         return []
     known = property_names(spec.input_schema)
-    return [_problem(problem, known) for problem in problems if isinstance(problem, dict)]
+    return [_problem(problem, known, program) for problem in problems if isinstance(problem, dict)]
 
 
 def property_names(schema: JsonValue) -> frozenset[str]:
@@ -132,14 +135,21 @@ def property_names(schema: JsonValue) -> frozenset[str]:
     return frozenset(names)
 
 
-def _problem(problem: dict[str, JsonValue], known: frozenset[str]) -> str:
+def _problem(problem: dict[str, JsonValue], known: frozenset[str], program: str) -> str:
     at = problem.get("at")
-    # A key of a free-form argument can be data, so only declared names and indexes are shown.
+    # A key can be data too, so only declared names, indexes and words of the program are shown.
     parts = pointer_parts(at) if isinstance(at, str) and at.startswith("/") else []
-    where = "/".join(part if part in known or part.isdigit() else "…" for part in parts) or "the arguments"
-    expected = problem.get("expected")
-    said = f"expected {expected}" if isinstance(expected, str) and expected else "see the declaration"
-    return f"`{where}`: {said}"
+    shown = [part if part in known or part.isdigit() or _stands_in(part, program) else "…" for part in parts]
+    message = problem.get("message")
+    # What comes after ", not" is the shape of the value, with its keys.
+    said = message.partition(", not ")[0] if isinstance(message, str) else "does not fit its declaration"
+    return f"`{'/'.join(shown) or 'the arguments'}` {said}"
+
+
+def _instead(message: str) -> list[str]:
+    """For each thing of the fixed lists that the message names: what to use instead."""
+    listed = {**MISSING_GLOBALS, **MISSING_METHODS}
+    return [f"`{name}`: {hint}" for name, hint in listed.items() if _stands_in(name, message.partition(":")[0])]
 
 
 def _thrown(error: ErrorInfo, program: str) -> list[str]:
@@ -155,6 +165,10 @@ def _engine_message(message: str, program: str) -> str:
     said = message.rsplit(": ", 1)[-1].strip()
     for pattern in _ENGINE_MESSAGES:
         match = pattern.fullmatch(said)
-        if match and all(re.search(rf"(?<![\w$]){re.escape(word)}(?![\w$])", program) for word in match.groups()):
+        if match and all(_stands_in(word, program) for word in match.groups()):
             return said
     return ""
+
+
+def _stands_in(word: str, program: str) -> bool:
+    return re.search(rf"(?<![\w$]){re.escape(word)}(?![\w$])", program) is not None

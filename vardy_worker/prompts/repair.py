@@ -12,6 +12,7 @@ from vardy_worker.contracts.errors import ErrorInfo
 from vardy_worker.contracts.execution import CallSummary
 from vardy_worker.contracts.model import Message
 from vardy_worker.contracts.program import Finding
+from vardy_worker.programs.excerpts import excerpt
 from vardy_worker.prompts.failure import place_of, problems_of, sentence_of
 from vardy_worker.prompts.template import fenced, template
 
@@ -39,15 +40,22 @@ class ValueShape(Contract):
 class FailedTry(Contract):
     """One answer of the model that did not do, and why.
 
-    `text` is what the model wrote; lines of findings and of `error.details` count in it. A
-    program of which only the source is left goes in as its source, with its own lines.
+    `text` is what the model wrote, and lines of findings and of `error.details` count in it.
+    Of a program that was accepted and then failed, only `source` and `line_map` need be left.
     """
 
-    text: str
+    text: str = ""
     error: ErrorInfo
     findings: tuple[Finding, ...] = ()
     calls: tuple[CallSummary, ...] = ()
     shapes: tuple[ValueShape, ...] = ()
+    source: str = ""
+    line_map: tuple[int, ...] = ()
+
+    def excerpt(self, line: int, column: int) -> str:
+        """The place in a fence, with a caret; "" for a place outside of the program."""
+        found = excerpt(self.text, line, column) if self.text else excerpt(self.source, line, column, self.line_map)
+        return fenced(found, "") if found else ""
 
 
 def repair_prompt(
@@ -67,7 +75,7 @@ def repair_prompt(
 
 
 def _answer(failed: FailedTry) -> str:
-    text = failed.text.strip()
+    text = failed.text.strip() or (fenced(failed.source, "javascript") if failed.source else "")
     most = CUT_ANSWER_CHARACTERS_MAX if failed.error.code in _CUT else ANSWER_CHARACTERS_MAX
     if len(text) > most:
         text = text[:most] + "\n… (the rest is left out)"
@@ -76,12 +84,13 @@ def _answer(failed: FailedTry) -> str:
 
 def _complaint(failed: FailedTry, catalogue: Catalogue) -> str:
     place = place_of(failed.error)
+    program = failed.text or failed.source
     values = {
         "code": failed.error.code,
-        "sentence": sentence_of(failed.error, failed.text, catalogue),
-        "findings": "\n\n".join(_finding(finding, failed.text) for finding in _errors_first(failed.findings)),
-        "excerpt": excerpt(failed.text, *place) if place and not failed.findings else "",
-        "problems": "\n".join(f"- {problem}" for problem in problems_of(failed.error, catalogue)),
+        "sentence": sentence_of(failed.error, program, catalogue),
+        "findings": "\n\n".join(_finding(finding, failed) for finding in _errors_first(failed.findings)),
+        "excerpt": failed.excerpt(*place) if place and not failed.findings else "",
+        "problems": "\n".join(f"- {problem}" for problem in problems_of(failed.error, program, catalogue)),
         "calls": _calls(failed.calls, catalogue),
         "shapes": "\n".join(f"- {shape.label}: {shape.shape}" for shape in failed.shapes),
     }
@@ -93,9 +102,9 @@ def _errors_first(findings: tuple[Finding, ...]) -> list[Finding]:
     return sorted(findings, key=lambda finding: finding.severity != "error")[:FINDINGS_SHOWN]
 
 
-def _finding(finding: Finding, text: str) -> str:
+def _finding(finding: Finding, failed: FailedTry) -> str:
     head = f"{finding.severity} at line {finding.line}, column {finding.column}: {finding.message} [{finding.code}]"
-    lines = [head, excerpt(text, finding.line, finding.column)]
+    lines = [head, failed.excerpt(finding.line, finding.column)]
     if finding.hint:
         lines.append(f"hint: {finding.hint}")
     return "\n".join(line for line in lines if line)
@@ -107,17 +116,3 @@ def _calls(calls: tuple[CallSummary, ...], catalogue: Catalogue) -> str:
         f"- {function}: {count} {'call' if count == 1 else 'calls'}, {'done' if ok else f'failed ({code})'}"
         for (function, ok, code), count in counted.items()
     )
-
-
-def excerpt(text: str, line: int, column: int) -> str:
-    """The line with its neighbours and a caret under the column, in a fence; "" outside of the text."""
-    lines = text.splitlines()
-    if not 1 <= line <= len(lines):
-        return ""
-    width = len(str(min(line + 1, len(lines))))
-    shown: list[str] = []
-    for number in range(max(1, line - 1), min(len(lines), line + 1) + 1):
-        shown.append(f"{number:>{width}} | {lines[number - 1]}")
-        if number == line and column >= 1:
-            shown.append(f"{' ' * width} | {' ' * (column - 1)}^")
-    return fenced("\n".join(shown), "")
