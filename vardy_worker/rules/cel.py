@@ -109,7 +109,7 @@ class CelLanguage:
             except Exception as error:  # noqa: BLE001 - the library has no exception of its own
                 raise _compile_error(str(error)) from None
             result = expression.return_type()
-            if result not in (cel.Type.BOOL, cel.Type.DYN):
+            if result not in (cel.Type.BOOL, cel.Type.DYN, _NULLABLE["bool"]):
                 name = str(result.name()).lower()
                 raise ExpressionError(
                     ExpressionProblem(f"the expression must be true or false, but it is {_a(name)}", 1)
@@ -163,22 +163,21 @@ def _guarded(env: cel.Env, expression: cel.Expression) -> cel.Expression:
     return env.deserialize(cel_wire.message((1, cel_wire.BYTES, kind), (2, cel_wire.BYTES, guarded)))
 
 
+_PLAIN = {"bool": cel.Type.BOOL, "int": cel.Type.INT, "double": cel.Type.DOUBLE, "string": cel.Type.STRING}
+_NULLABLE = {
+    "bool": cel.Type("google.protobuf.BoolValue"),
+    "int": cel.Type("google.protobuf.Int64Value"),
+    "double": cel.Type("google.protobuf.DoubleValue"),
+    "string": cel.Type("google.protobuf.StringValue"),
+}
+
+
 def _type(kind: ValueType) -> cel.Type:
-    match kind.kind:
-        case "list":
-            return cel.Type.List(_type(kind.of) if kind.of else cel.Type.DYN)
-        case "map":
-            return cel.Type.Map(cel.Type.STRING, _type(kind.of) if kind.of else cel.Type.DYN)
-        case "bool":
-            return cel.Type.BOOL
-        case "int":
-            return cel.Type.INT
-        case "double":
-            return cel.Type.DOUBLE
-        case "string":
-            return cel.Type.STRING
-        case "dyn":
-            return cel.Type.DYN
+    if kind.kind == "list":
+        return cel.Type.List(_type(kind.of) if kind.of else cel.Type.DYN)
+    if kind.kind == "map":
+        return cel.Type.Map(cel.Type.STRING, _type(kind.of) if kind.of else cel.Type.DYN)
+    return (_NULLABLE if kind.nullable else _PLAIN).get(kind.kind, cel.Type.DYN)
 
 
 def _compile_error(message: str) -> ExpressionError:
@@ -208,8 +207,13 @@ def _clear(message: str) -> str:
     if "double" in types and "int" in types:
         hint = "; write a number with a decimal point (1.0), or convert with int(…) or double(…)"
     elif "string" in types and ("int" in types or "double" in types):
-        hint = "; a decimal travels as text: compare double(…) of it"
-    return f"`{operator}` cannot be applied to {types}{hint}"
+        hint = "; convert with int(…), double(…) or string(…) (a decimal travels as text)"
+    return f"`{operator}` cannot be applied to {_readable(types)}{hint}"
+
+
+def _readable(types: str) -> str:
+    """CEL's names of types in the words of the documentation."""
+    return re.sub(r"wrapper\((\w+)\)", r"\1 or null", types).replace("null_type", "null").replace("int64", "int")
 
 
 def _failure(message: str) -> Unbound | Failed:
@@ -218,7 +222,8 @@ def _failure(message: str) -> Unbound | Failed:
         return Unbound(unbound[1][0].lower() + unbound[1][1:])
     overload = _OVERLOAD.search(message)
     if overload:
-        return Failed(f"`{overload[1].strip().strip('_')}` cannot be applied to ({overload[2]})")
+        hint = "; test it with `!= null` first" if "null_type" in overload[2] else ""
+        return Failed(f"`{overload[1].strip().strip('_')}` cannot be applied to ({_readable(overload[2])}){hint}")
     for part, reason in _REASONS:
         if part in message:
             return Failed(reason)

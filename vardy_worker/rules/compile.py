@@ -64,6 +64,8 @@ class Check:
     needs: Needs
     program: Program | None
     failure: str = ""
+    once: bool = False
+    """The answer is the same for every effect of a plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,8 @@ class _Condition:
         program = self._program(self._parsed, variables)
         if isinstance(program, ExpressionError):
             return self._failed(str(program))
-        return Check(self.index, self.rule, self._needs(self._parsed, variables), program)
+        needs = self._needs(self._parsed, variables)
+        return Check(self.index, self.rule, needs, program, once=needs.of_plan_alone)
 
     def problems(self, functions: Sequence[str]) -> Iterator[RuleProblem]:
         """Everything wrong with the condition for the given functions; none: for any function."""

@@ -130,7 +130,7 @@ class _Evaluation:
         """Whether the rule matches, or why that cannot be said."""
         if check.program is None:
             return check.failure
-        if not check.needs.of_plan_alone:
+        if not check.once:
             return _run(check.program, check.needs, scopes)
         if check.index not in self._of_plan:
             self._of_plan[check.index] = _run(check.program, check.needs, scopes)

@@ -18,10 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ValueType:
-    """The type of a variable. `of` is what a list holds, or a map under its text keys."""
+    """The type of a variable. `of` is what a list holds, or a map under its text keys.
+
+    `nullable` goes with the four plain types only.
+    """
 
     kind: Literal["bool", "int", "double", "string", "list", "map", "dyn"]
     of: ValueType | None = None
+    nullable: bool = False
 
 
 BOOL = ValueType("bool")

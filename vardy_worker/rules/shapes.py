@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -47,12 +47,13 @@ class Shape:
 
     @property
     def type(self) -> ValueType:
-        """The variable type; what may be null has no type that an expression could be checked against."""
-        if self.nullable:
-            return DYN
+        """The variable type. A list or object that may be null has none that could be checked."""
         if self.kind == "list":
-            return list_of(self.item.type if self.item else DYN)
-        return _TYPES[self.kind]
+            return DYN if self.nullable else list_of(self.item.type if self.item else DYN)
+        plain = _TYPES[self.kind]
+        if not self.nullable or plain == DYN:
+            return plain
+        return DYN if plain.of else replace(plain, nullable=True)
 
     def step(self, step: str | Item) -> Shape | None:
         """The shape one step further; None when there is certainly no such field."""
