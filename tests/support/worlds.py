@@ -61,17 +61,17 @@ class RedisWorld:
     def forward(self, seconds: float) -> None:
         milliseconds = int(seconds * 1000)
         for key in cast("list[bytes]", list(self.client.scan_iter(f"{self.namespace}:*"))):
-            left = cast("int", self.client.pttl(key))
+            left = self.client.pttl(key)
             if left >= 0:
                 self.client.pexpire(key, max(left - milliseconds, 0))
         for index in (self._keys.due, self._keys.expiring):
             for job_id in cast("list[bytes]", self.client.zrange(index, 0, -1)):
                 self.client.zincrby(index, -milliseconds, job_id)
         for job_id in cast("list[bytes]", self.client.zrange(self._keys.index("all"), 0, -1)):
-            key = self._keys.job(job_id.decode())
+            record = self._keys.job(job_id.decode())
             for field in ("lease_until_ms", "not_before_ms"):
-                if int(cast("bytes | None", self.client.hget(key, field)) or 0):
-                    self.client.hincrby(key, field, -milliseconds)
+                if int(cast("bytes | None", self.client.hget(record, field)) or 0):
+                    self.client.hincrby(record, field, -milliseconds)
 
 
 def submitted(store: JobStore, **fields: Any) -> JobRecord:

@@ -71,8 +71,7 @@ def dump_json(value: Any) -> bytes:
 
 def _dump_field(field: str, value: Any) -> bytes:
     adapter = _adapter(field)
-    checked = adapter.validate_python(value)
-    return dump_json(adapter.dump_python(checked, mode="json", by_alias=True))
+    return adapter.dump_json(adapter.validate_python(value), by_alias=True)
 
 
 def _derived(field: str, value: Any) -> dict[str, bytes]:
