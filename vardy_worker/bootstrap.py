@@ -20,7 +20,7 @@ from vardy_worker.leases import LeaseKeeper
 from vardy_worker.process import WorkerProcess
 from vardy_worker.queue import CeleryQueue
 from vardy_worker.reconcile import Reconciler
-from vardy_worker.rules.engine import CelRules
+from vardy_worker.rules import CelRules
 from vardy_worker.store.connection import connect
 from vardy_worker.store.redis_documents import RedisDocuments
 from vardy_worker.store.redis_jobs import RedisJobStore

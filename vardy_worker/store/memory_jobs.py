@@ -131,12 +131,14 @@ class MemoryJobStore:
             if job is None:
                 return Missing()
             fence, version = job.number("fence"), job.number("version")
+            cancelled_by = json.loads(job.fields.get("cancel_requested_by", b'""'))
             if (
                 job.status not in change.expect_status
                 or change.expect_fence not in {None, fence}
                 or change.expect_version not in {None, version}
+                or (change.unless_cancel_requested and cancelled_by)
             ):
-                return Conflict(status=job.status, version=version, fence=fence)
+                return Conflict(status=job.status, version=version, fence=fence, cancel_requested_by=cancelled_by)
             self._apply(job, change, fields)
             self._tell(change.job_id)
             return Changed(version=version + 1)
@@ -153,9 +155,9 @@ class MemoryJobStore:
             self._due.pop(change.job_id, None)
         elif change.due_at_ms is not KEEP:
             self._due[change.job_id] = int(change.due_at_ms)
-        if change.retain_seconds is not None:
+        if change.retain_seconds:
             job.expires_at_ms = self._clock.now_ms() + change.retain_seconds * 1000
-        elif change.to in LIVE:
+        elif change.retain_seconds == 0 or change.to in LIVE:
             job.expires_at_ms = None
 
     def claim(

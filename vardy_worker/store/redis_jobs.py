@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -151,7 +152,12 @@ class RedisJobStore:
             case b"changed":
                 return Changed(version=reply[1])
             case b"conflict":
-                return Conflict(status=Status(reply[1].decode()), version=reply[2], fence=reply[3])
+                return Conflict(
+                    status=Status(reply[1].decode()),
+                    version=reply[2],
+                    fence=reply[3],
+                    cancel_requested_by=json.loads(reply[4]),
+                )
             case _:
                 return Missing()
 
@@ -170,6 +176,7 @@ class RedisJobStore:
             "1" if change.release else "",
             _retain_arg(change),
             RECEIPT_MS,
+            "1" if change.unless_cancel_requested else "",
             len(fields),
             len(change.effects),
             len(change.journal),
@@ -303,8 +310,10 @@ def _due_arg(change: Change) -> Arg:
 
 
 def _retain_arg(change: Change) -> Arg:
-    if change.retain_seconds is not None:
+    if change.retain_seconds:
         return change.retain_seconds * 1000
+    if change.retain_seconds == 0:
+        return "live"
     return "live" if change.to in LIVE else ""
 
 

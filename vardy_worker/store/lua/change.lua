@@ -10,9 +10,10 @@
 --     [9] due at (ms), "keep" or "never"  [10] "1" gives the lease back
 --     [11] let the job expire after (ms), "" leaves it, "live" ends an expiry
 --     [12] receipts live for (ms)
---     [13] [14] [15] [16] numbers of fields, effects, journal entries, events
+--     [13] "1" refuses a job whose cancelling was asked for
+--     [14] [15] [16] [17] numbers of fields, effects, journal entries, events
 --     then pairs of field and JSON, pairs of position and JSON, JSON entries, JSON events
--- Result: {"changed", version} | {"conflict", status, version, fence} | {"missing"}
+-- Result: {"changed", version} | {"conflict", status, version, fence, who asked to cancel (JSON)} | {"missing"}
 
 local job, receipts = KEYS[1], KEYS[5]
 local token, id, prefix = ARGV[1], ARGV[2], ARGV[3]
@@ -22,31 +23,33 @@ if receipt then
   return {'changed', tonumber(receipt)}
 end
 
-local now = redis.call('HMGET', job, 'status', 'version', 'fence', 'created_at_ms')
+local now = redis.call('HMGET', job, 'status', 'version', 'fence', 'created_at_ms', 'cancel_requested_by')
 if not now[1] then
   return {'missing'}
 end
 local status, version, fence = string.sub(now[1], 2, -2), tonumber(now[2]), tonumber(now[3])
+local cancelled_by = now[5] or '""'
 if not string.find(ARGV[5], '|' .. status .. '|', 1, true)
   or (ARGV[7] ~= '' and tonumber(ARGV[7]) ~= fence)
-  or (ARGV[8] ~= '' and tonumber(ARGV[8]) ~= version) then
-  return {'conflict', status, version, fence}
+  or (ARGV[8] ~= '' and tonumber(ARGV[8]) ~= version)
+  or (ARGV[13] == '1' and cancelled_by ~= '""') then
+  return {'conflict', status, version, fence, cancelled_by}
 end
 
-local at = 17
-for _ = 1, tonumber(ARGV[13]) do
+local at = 18
+for _ = 1, tonumber(ARGV[14]) do
   redis.call('HSET', job, ARGV[at], ARGV[at + 1])
   at = at + 2
 end
-for _ = 1, tonumber(ARGV[14]) do
+for _ = 1, tonumber(ARGV[15]) do
   redis.call('HSET', KEYS[2], ARGV[at], ARGV[at + 1])
   at = at + 2
 end
-for _ = 1, tonumber(ARGV[15]) do
+for _ = 1, tonumber(ARGV[16]) do
   redis.call('RPUSH', KEYS[3], ARGV[at])
   at = at + 1
 end
-for _ = 1, tonumber(ARGV[16]) do
+for _ = 1, tonumber(ARGV[17]) do
   redis.call('RPUSH', KEYS[4], ARGV[at])
   at = at + 1
 end

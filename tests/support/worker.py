@@ -1,0 +1,94 @@
+"""A worker's parts on memory stores, with real functions and real rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.support.factories import NOW_MS, StillClock, planned_job, policy, queued_job, submission
+from vardy_worker.active_rules import ActiveRules
+from vardy_worker.contracts.base import safe_integers
+from vardy_worker.contracts.plan import Effect
+from vardy_worker.contracts.policy import ApprovalNeed, Verdict
+from vardy_worker.contracts.status import Status
+from vardy_worker.documents import CURRENT, RULES
+from vardy_worker.functions.runtime import FunctionRuntime
+from vardy_worker.leases import LeaseKeeper
+from vardy_worker.pipeline.commit import CommitPipeline
+from vardy_worker.ports import Change, Changed
+from vardy_worker.queue import MemoryQueue
+from vardy_worker.rules import CelRules
+from vardy_worker.settings import load_settings
+from vardy_worker.store.memory_documents import MemoryDocuments
+from vardy_worker.store.memory_jobs import MemoryJobStore
+
+if TYPE_CHECKING:
+    from vardy_worker import Functions
+    from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.ports import JobStore
+
+ALLOW_ALL = "default: allow\n"
+
+
+class WorkerParts:
+    """Everything a pipeline needs. `store` may be replaced to make writes fail."""
+
+    def __init__(self, functions: Functions, *, rules: str = ALLOW_ALL, **settings: Any) -> None:
+        self.clock = StillClock()
+        self.store: JobStore = MemoryJobStore(self.clock)
+        self.documents = MemoryDocuments()
+        self.engine = CelRules()
+        self.rules = ActiveRules(self.documents, self.engine)
+        self.queue = MemoryQueue(self.clock)
+        self.host = FunctionRuntime(functions, threads=4)
+        self.settings = load_settings(**settings)
+        self.leases = LeaseKeeper(self.store, self.clock)
+        self.apply_rules(rules)
+
+    def apply_rules(self, text: str) -> None:
+        digest = self.engine.load(text, self.host.catalogue()).digest
+        self.documents.put(RULES, CURRENT, {"version": 0, "digest": digest, "text": text})
+
+    @property
+    def rules_digest(self) -> str:
+        return self.rules.current(self.host.catalogue()).digest
+
+    def committer(self, worker: str = "w1") -> CommitPipeline:
+        return CommitPipeline(
+            store=self.store,
+            host=self.host,
+            rules=self.rules,
+            leases=self.leases,
+            clock=self.clock,
+            settings=self.settings,
+            worker=worker,
+        )
+
+    def effect(self, seq: int, function: str, refs: Any = (), **args: Any) -> Effect:
+        spec = self.host.catalogue().get(function)
+        assert spec is not None
+        return Effect(seq=seq, function=function, version=spec.version, args=safe_integers(args), refs=refs)
+
+    def committing(self, *effects: Effect, needs: tuple[ApprovalNeed, ...] = (), **fields: Any) -> JobRecord:
+        """A job in the store whose plan is about to be committed."""
+        verdict = Verdict.APPROVE if needs else Verdict.ALLOW
+        made = planned_job(Status.COMMITTING, effects=effects, needs=needs, verdict=verdict, **fields)
+        judged = policy(verdict, len(effects), *needs, rules_digest=self.rules_digest)
+        fresh = queued_job(id=made.id, submission=made.submission if "submission" in fields else submission())
+        self.store.submit(fresh, None, due_at_ms=NOW_MS)
+        written = {
+            "plan": made.plan,
+            "policy": judged,
+            "revision": 1,
+            "program": made.program,
+            "expires_at_ms": made.expires_at_ms,
+            **{name: value for name, value in fields.items() if name in {"output", "output_refs", "decisions"}},
+        }
+        for before, after in ((Status.QUEUED, Status.RUNNING), (Status.RUNNING, Status.COMMITTING)):
+            change = Change(made.id, frozenset({before}), after, set=written)
+            assert isinstance(self.store.change(change), Changed)
+        return self.job(made.id)
+
+    def job(self, job_id: str) -> JobRecord:
+        found = self.store.get(job_id)
+        assert found is not None
+        return found
