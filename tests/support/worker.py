@@ -22,11 +22,24 @@ from vardy_worker.store.memory_documents import MemoryDocuments
 from vardy_worker.store.memory_jobs import MemoryJobStore
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from vardy_worker import Functions
     from vardy_worker.contracts.job import JobRecord
-    from vardy_worker.ports import JobStore
+    from vardy_worker.ports import CallOutcome, FunctionCall, JobStore
 
 ALLOW_ALL = "default: allow\n"
+
+
+class InterruptedHost(FunctionRuntime):
+    """The real host; `before_calls` happens between the journal's STARTED and the call."""
+
+    before_calls: Callable[[], None] | None = None
+
+    def call_many(self, calls: Sequence[FunctionCall], **limits: Any) -> Sequence[CallOutcome]:
+        if self.before_calls is not None:
+            self.before_calls()
+        return super().call_many(calls, **limits)
 
 
 class WorkerParts:
@@ -39,7 +52,7 @@ class WorkerParts:
         self.engine = CelRules()
         self.rules = ActiveRules(self.documents, self.engine)
         self.queue = MemoryQueue(self.clock)
-        self.host = FunctionRuntime(functions, threads=4)
+        self.host = InterruptedHost(functions, threads=4)
         self.settings = load_settings(**settings)
         self.leases = LeaseKeeper(self.store, self.clock)
         self.apply_rules(rules)

@@ -14,7 +14,7 @@ from vardy_worker.contracts.journal import EffectState
 from vardy_worker.contracts.policy import ApprovalNeed
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.view import job_view
-from vardy_worker.ports import Claimed
+from vardy_worker.ports import Change, Claimed
 
 APPROVE_ALL = "default: approve\n"
 BLOCK_ALL = "default: block\n"
@@ -87,19 +87,15 @@ def code(job: JobRecord) -> str:
 
 def lose_worker(parts: WorkerParts, job: JobRecord) -> None:
     """A worker dies inside its call: the effect is STARTED, and nothing more is heard of it."""
-    committer = parts.committer("doomed")
-
-    def die(*_: object, **__: object) -> object:
-        raise SystemExit
-
-    original = parts.host.call_many
-    parts.host.call_many = die  # type: ignore[method-assign] # stands for the process being killed
-    try:
-        with pytest.raises(SystemExit):
-            committer.commit(job.id)
-    finally:
-        parts.host.call_many = original  # type: ignore[method-assign] # as above
+    parts.host.before_calls = _die
+    with pytest.raises(SystemExit):
+        parts.committer("doomed").commit(job.id)
+    parts.host.before_calls = None
     parts.clock.forward(60)
+
+
+def _die() -> None:
+    raise SystemExit
 
 
 # --- what goes well -----------------------------------------------------------------------
@@ -266,17 +262,15 @@ def test_a_commit_that_kills_its_workers_is_given_up(parts: WorkerParts) -> None
 
 def test_a_worker_that_lost_its_lease_starts_nothing_more(parts: WorkerParts, target: Target) -> None:
     job = parts.committing(parts.effect(0, "pay", amount=1), parts.effect(1, "ring", who=1))
-    original = parts.host.call_many
 
-    def pause_then_call(*args: object, **kwargs: object) -> object:
+    def pause() -> None:
         parts.clock.forward(60)
         stolen = parts.store.claim(
             job.id, expect=frozenset({Status.COMMITTING}), to=Status.COMMITTING, worker="thief", lease_ms=5000
         )
         assert isinstance(stolen, Claimed)
-        return original(*args, **kwargs)  # type: ignore[arg-type] # passed on as they came
 
-    parts.host.call_many = pause_then_call  # type: ignore[method-assign] # a pause in the middle of a call
+    parts.host.before_calls = pause
     parts.committer().commit(job.id)
     assert [name for name, _, _ in target.calls] == ["pay"]
     assert parts.job(job.id).status is Status.COMMITTING
@@ -310,13 +304,8 @@ def test_rules_that_ask_for_an_approval_by_now_park_the_plan_as_a_new_revision(
 
 def test_an_approval_that_was_given_is_enough_under_stricter_rules_too(parts: WorkerParts) -> None:
     parts.apply_rules(APPROVE_ALL)
-    needs = (ApprovalNeed(rule=""),)
-    job = parts.committing(parts.effect(0, "pay", amount=1), needs=needs)
+    job = parts.committing(parts.effect(0, "pay", amount=1), needs=(ApprovalNeed(rule=""),))
     approved = Decision(decision=Choice.APPROVE, digest=job.digest, user=LEA, at_ms=NOW_MS)
-    job = parts.committing(parts.effect(0, "pay", amount=1), needs=needs, id=job.id[:-1] + "0")
-    approved = approved.model_copy(update={"digest": job.digest})
-    from vardy_worker.ports import Change
-
     parts.store.change(Change(job.id, frozenset({Status.COMMITTING}), set={"decisions": (approved,)}))
     parts.committer().commit(job.id)
     assert parts.job(job.id).status is Status.SUCCESS
@@ -363,13 +352,11 @@ def test_a_cancel_before_the_first_effect_leaves_nothing_applied(parts: WorkerPa
 
 def test_a_cancel_between_effects_is_partial_and_keeps_what_was_done(parts: WorkerParts, target: Target) -> None:
     job = parts.committing(parts.effect(0, "pay", amount=1), parts.effect(1, "ring", who=1))
-    original = parts.host.call_many
 
-    def call_and_cancel(*args: object, **kwargs: object) -> object:
+    def cancel() -> None:
         parts.store.request_cancel(job.id, by="ana")
-        return original(*args, **kwargs)  # type: ignore[arg-type] # passed on as they came
 
-    parts.host.call_many = call_and_cancel  # type: ignore[method-assign] # a cancel while a call is under way
+    parts.host.before_calls = cancel
     parts.committer().commit(job.id)
     ended = parts.job(job.id)
     assert (ended.status, code(ended)) == (Status.PARTIAL, "commit.cancelled")
