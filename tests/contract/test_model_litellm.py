@@ -297,8 +297,7 @@ def test_closing_ends_a_call_under_way(server: ScriptedModel) -> None:
     server.misbehave(PlainFault("hang"))
     with ThreadPoolExecutor(1) as pool:
         call = pool.submit(adapter.complete, ask())
-        while not server.requests:
-            threading.Event().wait(0.01)
+        assert server.wait_for_requests(1, timeout_seconds=10)
         adapter.close()
         with pytest.raises(ModelUnavailable, match="stopping"):
             call.result(timeout=10)

@@ -88,7 +88,7 @@ class ScriptedModel:
         self.delay_seconds = delay_seconds
         self.stopping = threading.Event()
         self._port = port
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._received: list[Received] = []
         self._faults: list[Fault] = []
         self._server: _Server | None = None
@@ -135,23 +135,29 @@ class ScriptedModel:
     @property
     def requests(self) -> tuple[Received, ...]:
         """Every completion request since the start, or since `forget()`, oldest first."""
-        with self._lock:
+        with self._changed:
             return tuple(self._received)
+
+    def wait_for_requests(self, count: int, *, timeout_seconds: float) -> bool:
+        """Waits until `requests` holds so many; False when the time is over first."""
+        with self._changed:
+            return self._changed.wait_for(lambda: len(self._received) >= count, timeout_seconds)
 
     def forget(self) -> None:
         """Empties `requests`."""
-        with self._lock:
+        with self._changed:
             self._received.clear()
 
     def misbehave(self, *faults: Fault) -> None:
         """Queues faults: each is used up by one request, in order."""
-        with self._lock:
+        with self._changed:
             self._faults.extend(faults)
 
     def receive(self, received: Received) -> Fault | None:
         """Keeps a request and hands out the fault that is due for it."""
-        with self._lock:
+        with self._changed:
             self._received.append(received)
+            self._changed.notify_all()
             return self._faults.pop(0) if self._faults else None
 
 

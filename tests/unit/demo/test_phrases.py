@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
 from vardy_worker.demo.phrases import PHRASES, Phrase, answer_to, request_in
 
+DOCUMENT = Path(__file__).parents[3] / "docs" / "prompts.md"
 ANSWERS = resources.files("vardy_worker.demo").joinpath("answers")
 
 
@@ -65,3 +67,9 @@ def test_any_other_text_is_refused_with_the_list_of_phrases(request_text: str) -
 def test_a_conversation_without_a_request_is_refused() -> None:
     assert request_in([("user", "Hello")]) is None
     assert "scripted model" in answer_to([("user", "Hello")]).text
+
+
+def test_the_document_lists_every_phrase() -> None:
+    document = DOCUMENT.read_text(encoding="utf-8")
+    for phrase in PHRASES:
+        assert f"| {phrase.example} | {phrase.shows} |" in document
