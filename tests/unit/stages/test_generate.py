@@ -9,7 +9,7 @@ from vardy_worker.contracts.functions import Catalogue
 from vardy_worker.contracts.limits import Limits
 from vardy_worker.contracts.model import ModelReply, ModelRequest, TokenUsage
 from vardy_worker.prompts import FailedTry
-from vardy_worker.stages.generate import GenerateInput, Generated, GenerationFailed, generate
+from vardy_worker.stages.generate import Generated, GenerateInput, GenerationFailed, generate
 
 
 class RecordingModel:
