@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from vardy_worker.ports import Document, Documents
+from vardy_worker.store.memory_documents import MemoryDocuments
+from vardy_worker.store.redis_documents import RedisDocuments
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+
+@pytest.fixture
+def redis_documents(redis_client: Redis, namespace: str) -> RedisDocuments:
+    return RedisDocuments(redis_client, namespace)
+
+
+@pytest.fixture(params=["memory", "redis"])
+def documents(request: pytest.FixtureRequest) -> Documents:
+    if request.param == "memory":
+        return MemoryDocuments()
+    documents: RedisDocuments = request.getfixturevalue("redis_documents")
+    return documents
+
+
+def test_each_put_makes_a_version_and_all_are_kept(documents: Documents) -> None:
+    values = [{"text": "“ü”", "n": number, "big": 2**63} for number in range(3)]
+    for version, value in enumerate(values, start=1):
+        assert documents.put("recipes", "remind", value) == Document("remind", version, value)
+    assert documents.get("recipes", "remind") == Document("remind", 3, values[2])
+    assert list(documents.versions("recipes", "remind")) == [
+        Document("remind", version, value) for version, value in enumerate(values, start=1)
+    ]
+
+
+def test_what_was_never_put_is_not_there(documents: Documents) -> None:
+    assert documents.get("recipes", "remind") is None
+    assert list(documents.versions("recipes", "remind")) == []
+    assert list(documents.all("recipes")) == []
+    assert not documents.delete("recipes", "remind")
+
+
+def test_a_put_on_another_version_than_expected_changes_nothing(documents: Documents) -> None:
+    assert documents.put("rules", "active", {"v": 1}, expect_version=1) is None
+    assert documents.get("rules", "active") is None
+    assert documents.put("rules", "active", {"v": 1}, expect_version=0) == Document("active", 1, {"v": 1})
+    assert documents.put("rules", "active", {"v": 2}, expect_version=0) is None
+    assert documents.put("rules", "active", {"v": 2}, expect_version=2) is None
+    assert documents.put("rules", "active", {"v": 2}, expect_version=1) == Document("active", 2, {"v": 2})
+
+
+def test_of_many_writers_of_one_version_exactly_one_succeeds(documents: Documents) -> None:
+    start = threading.Barrier(8)
+    outcomes: list[Document | None] = []
+
+    def write(number: int) -> None:
+        start.wait()
+        outcomes.append(documents.put("rules", "active", {"by": number}, expect_version=0))
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    [won] = [outcome for outcome in outcomes if outcome]
+    assert documents.get("rules", "active") == won
+    assert len(documents.versions("rules", "active")) == 1
+
+
+def test_a_collection_lists_the_newest_of_each_by_name(documents: Documents) -> None:
+    for name in ("b", "a", "c:d"):
+        documents.put("recipes", name, {"v": 1})
+    documents.put("recipes", "a", {"v": 2})
+    documents.put("other", "z", {"v": 1})
+    assert list(documents.all("recipes")) == [
+        Document("a", 2, {"v": 2}),
+        Document("b", 1, {"v": 1}),
+        Document("c:d", 1, {"v": 1}),
+    ]
+
+
+def test_a_deleted_document_is_gone_with_its_versions(documents: Documents) -> None:
+    documents.put("recipes", "a", {"v": 1})
+    documents.put("recipes", "b", {"v": 1})
+    assert documents.delete("recipes", "a")
+    assert not documents.delete("recipes", "a")
+    assert documents.get("recipes", "a") is None
+    assert list(documents.versions("recipes", "a")) == []
+    assert [document.name for document in documents.all("recipes")] == ["b"]
+    assert documents.put("recipes", "a", {"v": 9}, expect_version=0) == Document("a", 1, {"v": 9})
+
+
+def test_a_caller_that_changes_its_value_afterwards_changes_no_document(documents: Documents) -> None:
+    value = {"list": [1]}
+    documents.put("recipes", "a", value)
+    value["list"].append(2)
+    found = documents.get("recipes", "a")
+    assert found is not None
+    assert found.value == {"list": [1]}
+
+
+def test_a_put_sent_twice_makes_one_version_and_answers_the_same(redis_documents: RedisDocuments) -> None:
+    first = redis_documents.send_put("rules", "active", {"v": 1}, "token", expect_version=0)
+    again = redis_documents.send_put("rules", "active", {"v": 1}, "token", expect_version=0)
+    assert first == again == Document("active", 1, {"v": 1})
+    assert len(redis_documents.versions("rules", "active")) == 1
+
+
+def test_a_put_sent_again_after_another_one_still_answers_the_same(redis_documents: RedisDocuments) -> None:
+    redis_documents.send_put("rules", "active", {"v": 1}, "token-1", expect_version=0)
+    redis_documents.send_put("rules", "active", {"v": 2}, "token-2", expect_version=1)
+    assert redis_documents.send_put("rules", "active", {"v": 1}, "token-1", expect_version=0) == Document(
+        "active", 1, {"v": 1}
+    )
+    assert len(redis_documents.versions("rules", "active")) == 2
+
+
+def test_a_deletion_sent_twice_answers_the_same_and_spares_a_successor(redis_documents: RedisDocuments) -> None:
+    redis_documents.put("recipes", "a", {"v": 1})
+    assert redis_documents.send_delete("recipes", "a", "token")
+    redis_documents.put("recipes", "a", {"v": 2})
+    assert redis_documents.send_delete("recipes", "a", "token")
+    assert redis_documents.get("recipes", "a") == Document("a", 1, {"v": 2})
