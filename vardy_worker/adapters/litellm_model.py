@@ -163,7 +163,7 @@ class LitellmModel:
                 _log_answer(request, answer, tries, started)
                 return answer
             failure = answer.after(tries)
-            log.warning("model_try_failed", job_id=request.job_id, purpose=request.purpose, **failure.details())
+            log.warning("model.try_failed", job_id=request.job_id, purpose=request.purpose, **failure.details())
             if not failure.transient or tries > request.retries:
                 return failure
             pause = failure.retry_after_seconds
@@ -230,7 +230,7 @@ def _import_litellm() -> Any:
 
 def _log_answer(request: ModelRequest, reply: ModelReply, tries: int, started: float) -> None:
     log.info(
-        "model_answered",
+        "model.answered",
         job_id=request.job_id,
         purpose=request.purpose,
         model=reply.model,

@@ -140,7 +140,7 @@ def classify(error: Exception, model: str, litellm: Any, timeout_seconds: float)
     elif not answered and reason == "server_error":
         reason = "unreachable"
     if reason == "library":
-        log.error("model_library_failed", model=model, kind=type(error).__name__)
+        log.error("model.library_failed", model=model, kind=type(error).__name__)
     return Failure(
         model,
         reason,

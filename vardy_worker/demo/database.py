@@ -106,8 +106,11 @@ class Database:
     ) -> RecordT:
         """Applies a change unless this idempotency key was used before; then gives that result again.
 
-        The change and the memory of it are one transaction.
+        The change and the memory of it are one transaction. Raises `ValueError` for an empty
+        key, under which different changes would be taken for one.
         """
+        if not key:
+            raise ValueError("A write needs an idempotency key.")
         with self.transaction() as shop:
             known = shop.execute("SELECT result FROM applied WHERE idempotency_key = ?", (key,)).fetchone()
             if known:

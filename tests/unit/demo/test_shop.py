@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -188,3 +190,13 @@ def test_the_start_hook_opens_the_shop_where_the_environment_says(
 def test_a_closed_shop_says_so() -> None:
     with pytest.raises(RuntimeError, match="not open"):
         module.list_customers()
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_write_without_a_key_is_refused() -> None:
+    with pytest.raises(ValueError, match="idempotency key"):
+        module.create_ticket(context(""), customer_id=2, subject="Hello")
+
+
+def test_an_exchange_rate_is_a_decimal() -> None:
+    assert asyncio.run(module.get_exchange_rate("USD")).rate == Decimal("1.09")
