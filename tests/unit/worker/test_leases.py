@@ -1,0 +1,111 @@
+import pytest
+
+from tests.support.factories import StillClock, queued_job
+from tests.support.waiting import eventually
+from vardy_worker.clock import SystemClock
+from vardy_worker.contracts.errors import StoreUnavailable
+from vardy_worker.contracts.status import Status
+from vardy_worker.leases import LeaseKeeper
+from vardy_worker.ports import Claimed, NotClaimed
+from vardy_worker.store.memory_jobs import MemoryJobStore
+
+
+class Silent(MemoryJobStore):
+    """A store whose server does not answer heartbeats while `silent`."""
+
+    silent = False
+
+    def heartbeat(self, job_id: str, *, fence: int, lease_ms: int) -> bool:
+        if self.silent:
+            raise StoreUnavailable("Redis did not answer in time.")
+        return super().heartbeat(job_id, fence=fence, lease_ms=lease_ms)
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    return StillClock()
+
+
+@pytest.fixture
+def store(clock: StillClock) -> Silent:
+    return Silent(clock)
+
+
+def claim(store: MemoryJobStore, job_id: str) -> Claimed | NotClaimed:
+    expect = frozenset({Status.QUEUED, Status.RUNNING})
+    return store.claim(job_id, expect=expect, to=Status.RUNNING, worker="w", lease_ms=5000)
+
+
+def held(store: MemoryJobStore) -> tuple[str, int]:
+    job = queued_job()
+    store.submit(job, None, due_at_ms=0)
+    claimed = claim(store, job.id)
+    assert isinstance(claimed, Claimed)
+    return job.id, claimed.fence
+
+
+def test_a_lease_is_renewed_every_third_of_its_length(store: Silent, clock: StillClock) -> None:
+    job_id, fence = held(store)
+    keeper = LeaseKeeper(store, clock)
+    with keeper.hold(job_id, fence=fence, lease_ms=5000) as hold:
+        for _ in range(20):
+            clock.forward(2)
+            keeper.beat()
+            assert isinstance(claim(store, job_id), NotClaimed)
+        assert not hold.lost.is_set()
+    keeper.stop()
+
+
+def test_a_job_that_another_worker_took_is_lost(store: Silent, clock: StillClock) -> None:
+    job_id, fence = held(store)
+    keeper = LeaseKeeper(store, clock)
+    with keeper.hold(job_id, fence=fence, lease_ms=5000) as hold:
+        clock.forward(6)
+        assert isinstance(claim(store, job_id), Claimed)
+        keeper.beat()
+        assert hold.lost.is_set()
+    keeper.stop()
+
+
+def test_a_server_that_does_not_answer_for_a_while_loses_nothing(store: Silent, clock: StillClock) -> None:
+    job_id, fence = held(store)
+    keeper = LeaseKeeper(store, clock)
+    with keeper.hold(job_id, fence=fence, lease_ms=5000) as hold:
+        store.silent = True
+        clock.forward(2)
+        keeper.beat()
+        store.silent = False
+        clock.forward(1)
+        keeper.beat()
+        assert not hold.lost.is_set()
+        assert isinstance(claim(store, job_id), NotClaimed)
+    keeper.stop()
+
+
+def test_a_lease_that_ran_out_unrenewed_counts_as_lost(store: Silent, clock: StillClock) -> None:
+    job_id, fence = held(store)
+    keeper = LeaseKeeper(store, clock)
+    with keeper.hold(job_id, fence=fence, lease_ms=5000) as hold:
+        store.silent = True
+        for _ in range(4):
+            clock.forward(2)
+            keeper.beat()
+        assert hold.lost.is_set()
+    keeper.stop()
+
+
+def test_the_thread_renews_by_itself() -> None:
+    beats: list[int] = []
+
+    class Counting(MemoryJobStore):
+        def heartbeat(self, job_id: str, *, fence: int, lease_ms: int) -> bool:
+            beats.append(fence)
+            return super().heartbeat(job_id, fence=fence, lease_ms=lease_ms)
+
+    clock = SystemClock()
+    store = Counting(clock)
+    job_id, fence = held(store)
+    keeper = LeaseKeeper(store, clock)
+    with keeper.hold(job_id, fence=fence, lease_ms=60):
+        assert eventually(lambda: len(beats) >= 3)
+    keeper.stop()

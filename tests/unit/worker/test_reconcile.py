@@ -1,0 +1,177 @@
+from typing import Any
+
+import pytest
+
+from tests.support.factories import NOW_MS, StillClock, planned_job, queued_job
+from vardy_worker.contracts.job import JobRecord
+from vardy_worker.contracts.status import Status
+from vardy_worker.ports import Change, Changed, Claimed
+from vardy_worker.queue import MemoryQueue
+from vardy_worker.reconcile import HIDE_MS, Reconciler
+from vardy_worker.settings import load_settings
+from vardy_worker.store.memory_documents import MemoryPresence
+from vardy_worker.store.memory_jobs import MemoryJobStore
+from vardy_worker.verbs.shared import PUBLISH_GRACE_MS
+
+RUNNABLE = frozenset({Status.QUEUED, Status.RUNNING})
+
+
+class Around:
+    """A reconciler on memory stores."""
+
+    def __init__(self) -> None:
+        self.clock = StillClock()
+        self.store = MemoryJobStore(self.clock)
+        self.queue = MemoryQueue(self.clock)
+        self.presence = MemoryPresence(self.clock)
+        self.reconciler = self.another("w1")
+
+    def another(self, name: str) -> Reconciler:
+        return Reconciler(
+            store=self.store,
+            queue=self.queue,
+            presence=self.presence,
+            clock=self.clock,
+            settings=load_settings(),
+            worker=name,
+        )
+
+    def submit(self, **fields: Any) -> JobRecord:
+        job = queued_job(created_at_ms=self.clock.now_ms(), **fields)
+        self.store.submit(job, None, due_at_ms=self.clock.now_ms() + PUBLISH_GRACE_MS)
+        return job
+
+    def claim(self, job: JobRecord) -> Claimed:
+        claimed = self.store.claim(job.id, expect=RUNNABLE, to=Status.RUNNING, worker="lost", lease_ms=5000)
+        assert isinstance(claimed, Claimed)
+        return claimed
+
+    def status(self, job: JobRecord) -> Status:
+        found = self.store.get(job.id)
+        assert found is not None
+        return found.status
+
+
+@pytest.fixture
+def around() -> Around:
+    return Around()
+
+
+def test_a_job_whose_message_was_lost_is_published_again(around: Around) -> None:
+    job = around.submit()
+    around.clock.forward(PUBLISH_GRACE_MS / 1000)
+    assert around.reconciler.look() == 1
+    assert around.queue.take("run") == job.id
+
+
+def test_a_fresh_job_is_left_to_its_own_message(around: Around) -> None:
+    around.submit()
+    assert around.reconciler.look() == 0
+
+
+def test_a_backlog_causes_no_storm(around: Around) -> None:
+    for _ in range(50):
+        around.queue.publish("run", around.submit().id)
+    around.clock.forward(60)
+    assert around.reconciler.look() == 0
+    assert around.queue.depth("run") == 50
+
+
+def test_a_lost_job_is_found_behind_newer_messages(around: Around) -> None:
+    lost = around.submit()
+    around.clock.forward(10)
+    around.queue.publish("run", around.submit().id)
+    assert around.reconciler.look() == 1
+    waiting = [around.queue.take("run") for _ in range(2)]
+    assert lost.id in waiting
+
+
+def test_a_job_of_a_lost_worker_is_published_when_its_lease_is_over(around: Around) -> None:
+    job = around.submit()
+    around.claim(job)
+    around.clock.forward(4)
+    assert around.reconciler.look() == 0
+    around.clock.forward(2)
+    assert around.reconciler.look() == 1
+    assert around.queue.take("run") == job.id
+
+
+def test_a_job_that_is_worked_on_is_left_alone(around: Around) -> None:
+    job = around.submit()
+    fence = around.claim(job).fence
+    for _ in range(10):
+        around.clock.forward(3)
+        assert around.store.heartbeat(job.id, fence=fence, lease_ms=5000)
+        assert around.reconciler.look() == 0
+
+
+def test_two_copies_publish_a_lost_job_once(around: Around) -> None:
+    around.submit()
+    around.clock.forward(10)
+    assert around.reconciler.look() + around.another("w2").look() == 1
+
+
+def test_a_job_that_stays_lost_is_published_again_and_again(around: Around) -> None:
+    around.submit()
+    published = 0
+    for _ in range(5):
+        around.clock.forward(HIDE_MS / 1000 + 1)
+        published += around.reconciler.look()
+        around.queue.take("run")
+    assert published == 5
+
+
+def _put(around: Around, status: Status, **fields: Any) -> JobRecord:
+    made = planned_job(status, **fields)
+    job = around.submit(id=made.id)
+    written = {"plan": made.plan, "policy": made.policy, "expires_at_ms": made.expires_at_ms}
+    steps = [Status.RUNNING, Status.COMMITTING] if status is Status.COMMITTING else [status]
+    before = Status.QUEUED
+    for after in steps:
+        due = made.expires_at_ms if after in {Status.PENDING_APPROVAL, Status.PLANNED} else NOW_MS
+        change = Change(job.id, frozenset({before}), after, set=written, due_at_ms=due, release=True)
+        assert isinstance(around.store.change(change), Changed)
+        before = after
+    return job
+
+
+def test_an_approved_plan_without_a_message_is_published_to_the_commit_queue(around: Around) -> None:
+    job = _put(around, Status.COMMITTING)
+    assert around.reconciler.look() == 1
+    assert around.queue.take("commit") == job.id
+
+
+@pytest.mark.parametrize("status", [Status.PENDING_APPROVAL, Status.PLANNED])
+def test_a_plan_that_nobody_decided_on_expires_and_is_never_run_again(around: Around, status: Status) -> None:
+    job = _put(around, status)
+    around.reconciler.look()
+    assert around.status(job) is status
+    around.clock.forward(86_400)
+    around.reconciler.look()
+    assert around.status(job) is Status.POLICY_BLOCKED
+    assert around.queue.depth("run") == around.queue.depth("commit") == 0
+
+
+def test_a_live_job_without_a_due_time_is_found_within_a_minute(around: Around) -> None:
+    job = around.submit()
+    around.store.change(Change(job.id, frozenset({Status.QUEUED}), due_at_ms=None))
+    around.clock.forward(61)
+    around.reconciler.look()
+    around.clock.forward(HIDE_MS / 1000 + 1)
+    around.reconciler.look()
+    assert around.queue.take("run") == job.id
+
+
+def test_a_settled_job_is_never_published(around: Around) -> None:
+    job = around.submit()
+    change = Change(job.id, frozenset({Status.QUEUED}), Status.CANCELLED, due_at_ms=None)
+    assert isinstance(around.store.change(change), Changed)
+    around.clock.forward(3600)
+    assert around.reconciler.look() == 0
+
+
+def test_a_worker_is_seen_while_it_reconciles_and_gone_when_it_stops(around: Around) -> None:
+    around.reconciler.look()
+    assert [seen.worker for seen in around.presence.seen()] == ["w1"]
+    around.reconciler.stop()
+    assert around.presence.seen() == []
