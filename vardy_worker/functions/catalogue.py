@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.functions import Catalogue, FunctionSpec
 from vardy_worker.functions.declarations import render
-from vardy_worker.functions.schemas import input_schema, output_schema, version_of
+from vardy_worker.functions.schemas import version_of
 
 if TYPE_CHECKING:
     from vardy_worker.functions.registry import Functions
@@ -20,17 +20,16 @@ def build_catalogue(functions: Functions) -> Catalogue:
     declared, types = render(functions)
     specs: list[FunctionSpec] = []
     for function in sorted(functions, key=lambda registered: registered.name):
-        arguments, result = input_schema(function), output_schema(function)
         options = function.options
         specs.append(
             FunctionSpec(
                 name=function.name,
                 kind=function.kind,
                 doc=function.doc,
-                input_schema=arguments,
-                output_schema=result,
+                input_schema=function.input_schema,
+                output_schema=function.output_schema,
                 declaration=declared[function.name],
-                version=version_of(function, arguments, result),
+                version=version_of(function),
                 roles=options.roles,
                 idempotent=options.idempotent,
                 timeout_seconds=options.timeout_seconds,

@@ -9,8 +9,9 @@ from pydantic import TypeAdapter
 
 from vardy_worker.contracts.base import JsonObject
 from vardy_worker.contracts.functions import Catalogue, FunctionKind
+from vardy_worker.functions.generator import SchemaGenerator
 from vardy_worker.functions.names import GLOBAL_NAMES, RESERVED_WORDS
-from vardy_worker.functions.schemas import SchemaGenerator, without
+from vardy_worker.functions.schemas import without
 from vardy_worker.functions.typescript import comment, definition_text, object_text, type_text
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _shared_schemas(functions: Functions) -> tuple[dict[Key, JsonObject], dict[s
     """
     inputs: list[tuple[Key, Literal["validation", "serialization"], TypeAdapter[Any]]] = []
     for function in functions:
-        types = function.types()
+        types = function.types
         inputs.extend(
             ((function.name, argument), "validation", TypeAdapter(annotation))
             for argument, annotation in types.parameters.items()
@@ -104,7 +105,7 @@ def _type_names(definitions: Iterable[str]) -> dict[str, str]:
 
 
 def _declaration(function: Registered, schemas: dict[Key, JsonObject], name_of: Callable[[str], str]) -> str:
-    types = function.types()
+    types = function.types
     arguments: JsonObject = {
         "properties": {
             argument: {**schemas[function.name, argument], **_default_of(function, argument)}
@@ -121,5 +122,5 @@ def _declaration(function: Registered, schemas: dict[Key, JsonObject], name_of: 
 
 
 def _default_of(function: Registered, argument: str) -> JsonObject:
-    defaults = function.types().defaults
+    defaults = function.types.defaults
     return {"default": defaults[argument]} if argument in defaults else {}

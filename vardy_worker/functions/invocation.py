@@ -77,7 +77,7 @@ class Invocation:
         )
 
     def _context(self, flight: Flight) -> tuple[CallContext, ...]:
-        if not self._function.types().takes_context:
+        if not self._function.types.takes_context:
             return ()
         call = self._call
         context = CallContext(
@@ -111,7 +111,7 @@ class Invocation:
         if inspect.iscoroutine(returned):
             returned.close()
             return self._bad("is a coroutine: register the `async def` itself")
-        match serialise(self._function.types().result, returned, bytes_max=self._result_bytes_max):
+        match serialise(self._function.types.result, returned, bytes_max=self._result_bytes_max):
             case Result(value):
                 return CallOk(value)
             case BadResult(at, reason):

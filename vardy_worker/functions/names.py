@@ -18,14 +18,13 @@ _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 RESERVED_WORDS = frozenset(
     """
-    abstract arguments as async await boolean break byte case catch char class const continue debugger
-    default delete do double else enum eval export extends false final finally float for from function
-    get goto if implements import in instanceof int interface let long loop namespace native new null of package private
-    protected public return set short static super switch synchronized this throw throws transient true
-    try typeof undefined using var void volatile while with yield
+    arguments as async await break case catch class const continue debugger default delete do else enum eval
+    export extends false finally for from function get if implements import in instanceof interface let loop
+    namespace new null of package private protected public return set static super switch this throw true try
+    typeof undefined using var void while with yield
     """.split()  # noqa: SIM905 - as a list it would be one word a line
 )
-"""Words that JavaScript or the language of rules reserves, reserved once, or reads as syntax in some place."""
+"""Words that JavaScript or the language of rules reserves, or reads as syntax in some place."""
 
 _LITERAL_WORDS = frozenset({"true", "false", "null"})
 """Words that no rule could write as `args.<name>`."""

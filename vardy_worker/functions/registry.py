@@ -7,9 +7,11 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from vardy_worker.contracts.base import JsonObject
 from vardy_worker.contracts.errors import RegistrationError
 from vardy_worker.contracts.functions import FunctionKind
 from vardy_worker.functions.names import check_function_name
+from vardy_worker.functions.schemas import input_schema, output_schema
 from vardy_worker.functions.signature import FunctionTypes, check_shape, read_types
 
 if TYPE_CHECKING:
@@ -35,6 +37,15 @@ class Options:
     key_valid_seconds: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What one function takes and gives."""
+
+    types: FunctionTypes
+    input_schema: JsonObject
+    output_schema: JsonObject
+
+
 class Registered:
     """One registered function. `call` is the company's own, unwrapped."""
 
@@ -47,21 +58,36 @@ class Registered:
             getattr(call, "__call__", None)  # noqa: B004 - not whether it can be called, but how
         )
         self.doc = inspect.getdoc(call) or ""
-        self._types: FunctionTypes | None = None
+        self._described: Described | None = None
 
-    def types(self, local_names: Mapping[str, Any] | None = None) -> FunctionTypes:
-        """Its argument and result types, read once. Raises `RegistrationError`."""
-        if self._types is None:
-            self._types = read_types(self.name, self.call, local_names)
-        return self._types
+    @property
+    def types(self) -> FunctionTypes:
+        """Its argument and result types. Raises `RegistrationError` when they name what does not exist."""
+        return self._describe(None).types
 
-    def try_types(self, local_names: Mapping[str, Any]) -> None:
-        """Reads the types now, unless they name something that the module defines further down."""
+    @property
+    def input_schema(self) -> JsonObject:
+        """The JSON Schema of its argument object. Raises as `types` does."""
+        return self._describe(None).input_schema
+
+    @property
+    def output_schema(self) -> JsonObject:
+        """The JSON Schema of its result. Raises as `types` does."""
+        return self._describe(None).output_schema
+
+    def try_describe(self, local_names: Mapping[str, Any]) -> None:
+        """Reads its types now, unless they name something that the module defines further down."""
         try:
-            self.types(local_names)
+            self._describe(local_names)
         except RegistrationError as error:
             if not isinstance(error.__cause__, NameError):
                 raise
+
+    def _describe(self, local_names: Mapping[str, Any] | None) -> Described:
+        if self._described is None:
+            types = read_types(self.name, self.call, local_names)
+            self._described = Described(types, input_schema(self.name, types), output_schema(self.name, types))
+        return self._described
 
 
 class Functions:
@@ -224,7 +250,7 @@ class Functions:
         _check_options(own_name, options)
         check_shape(own_name, target)
         registered = Registered(own_name, kind, target, options)
-        registered.try_types(local_names)
+        registered.try_describe(local_names)
         self._registered[own_name] = registered
         return target
 

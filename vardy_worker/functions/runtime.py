@@ -96,8 +96,8 @@ class FunctionRuntime:
         if spec is None or registered is None:
             return BadArguments((problem("", f"there is no function {function!r}"),))
         if refs:
-            return check_with_references(registered.types(), self._catalogue, spec, args, refs, effects)
-        return check_arguments(registered.types(), spec, args)
+            return check_with_references(registered.types, self._catalogue, spec, args, refs, effects)
+        return check_arguments(registered.types, spec, args)
 
     def call_many(
         self, calls: Sequence[FunctionCall], *, deadline: float, in_flight_max: int, result_bytes_max: int
@@ -173,7 +173,7 @@ class FunctionRuntime:
         spec = self._specs.get(call.function)
         if function is None or spec is None:
             return CallFailed(f"There is no function {call.function!r} here.")
-        values = bind_arguments(function.types(), spec, call.args)
+        values = bind_arguments(function.types, spec, call.args)
         if isinstance(values, BadArguments):
             first = values.problems[0]
             where = first["at"].lstrip("/") or "the argument object"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pydantic.errors import PydanticInvalidForJsonSchema
-from pydantic.json_schema import GenerateJsonSchema
 
 from vardy_worker.contracts.base import JsonObject, JsonValue, sha256_json
 from vardy_worker.contracts.errors import RegistrationError
+from vardy_worker.functions.generator import SchemaGenerator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pydantic_core import core_schema
+    from pydantic import TypeAdapter
+    from pydantic.json_schema import JsonSchemaMode
 
     from vardy_worker.functions.registry import Registered
+    from vardy_worker.functions.signature import FunctionTypes
 
 _NAMED = frozenset({"properties", "$defs", "patternProperties"})
 """Keywords whose keys are names of the company, not keywords."""
@@ -27,63 +27,30 @@ _COMMENTS = frozenset({"title", "description", "examples", "deprecated"})
 """Keywords that change no call, so they may be mended without a new version."""
 
 
-class SchemaGenerator(GenerateJsonSchema):
-    """pydantic's generator, told how values really travel.
-
-    Results always carry every field, also those with a default, and decimals say what
-    they are.
-    """
-
-    def field_is_required(
-        self,
-        field: core_schema.ModelField | core_schema.DataclassField | core_schema.TypedDictField,
-        total: bool,
-    ) -> bool:
-        """Whether the field is always there."""
-        if self.mode == "serialization" and field["type"] != "typed-dict-field":
-            return field.get("serialization_exclude_if") is None
-        return super().field_is_required(field, total)
-
-    def generator_schema(self, schema: core_schema.GeneratorSchema) -> dict[str, Any]:
-        """Iterators are refused: they can be read once only, and not stored."""
-        return self.handle_invalid_for_json_schema(schema, "an iterator; use a list")
-
-    def decimal_schema(self, schema: core_schema.DecimalSchema) -> dict[str, Any]:
-        """A string of digits; as an argument also a number."""
-        made = super().decimal_schema(schema)
-        text = made if made.get("type") == "string" else made["anyOf"][-1]
-        text["format"] = "decimal"
-        return made
-
-
-def input_schema(function: Registered) -> JsonObject:
+def input_schema(name: str, types: FunctionTypes) -> JsonObject:
     """The schema of the argument object, with the defaults of arguments that may be left out."""
-    types = function.types()
-    schema = _generate(function.name, lambda: types.arguments.json_schema(schema_generator=SchemaGenerator))
-    for name, default in types.defaults.items():
-        _add_default(schema["properties"], name, default)
+    schema = _generate(name, types.arguments, "validation")
+    for argument, default in types.defaults.items():
+        schema["properties"][argument] = {**schema["properties"][argument], "default": default}
     schema.setdefault("properties", {})
     schema.setdefault("required", [])
-    _refuse_lossy_arguments(function, schema)
+    _refuse_lossy_arguments(name, schema, _generate(name, types.arguments, "serialization"))
     return schema
 
 
-def output_schema(function: Registered) -> JsonObject:
+def output_schema(name: str, types: FunctionTypes) -> JsonObject:
     """The schema of the result as programs get it."""
-    types = function.types()
-    return _generate(
-        function.name, lambda: types.result.json_schema(mode="serialization", schema_generator=SchemaGenerator)
-    )
+    return _generate(name, types.result, "serialization")
 
 
-def version_of(function: Registered, arguments: JsonObject, result: JsonObject) -> str:
+def version_of(function: Registered) -> str:
     """A digest of everything that can change what a call means: schemas and options, no comments."""
     options = function.options
     return sha256_json(
         {
             "kind": function.kind.value,
-            "input": without(arguments, _COMMENTS),
-            "output": without(result, _COMMENTS),
+            "input": without(function.input_schema, _COMMENTS),
+            "output": without(function.output_schema, _COMMENTS),
             "timeout_seconds": options.timeout_seconds,
             "roles": list(options.roles),
             "idempotent": options.idempotent,
@@ -110,9 +77,9 @@ def without(schema: JsonValue, keywords: frozenset[str]) -> JsonValue:
     return kept
 
 
-def _generate(name: str, generate: Callable[[], JsonObject]) -> JsonObject:
+def _generate(name: str, adapter: TypeAdapter[Any], mode: JsonSchemaMode) -> JsonObject:
     try:
-        schema = generate()
+        schema = adapter.json_schema(mode=mode, schema_generator=SchemaGenerator)
     except PydanticInvalidForJsonSchema as error:
         raise RegistrationError(
             f"A type of {name!r} has no JSON form ({str(error).split(chr(10), 1)[0]}): "
@@ -122,26 +89,17 @@ def _generate(name: str, generate: Callable[[], JsonObject]) -> JsonObject:
     return bare
 
 
-def _add_default(properties: JsonObject, name: str, default: JsonValue) -> None:
-    properties[name] = {**properties[name], "default": default}
-
-
-def _refuse_lossy_arguments(function: Registered, schema: JsonObject) -> None:
+def _refuse_lossy_arguments(name: str, read: JsonObject, written: JsonObject) -> None:
     """Arguments are stored in plans as JSON and read back: what does not survive that is refused."""
-    for argument, inner in schema["properties"].items():
-        if _is_secret(inner, schema, set()):
+    for argument, inner in read["properties"].items():
+        if _is_secret(inner, read, set()):
             raise RegistrationError(
-                f"The argument {argument!r} of {function.name!r} holds a secret: arguments are stored in plans and "
+                f"The argument {argument!r} of {name!r} holds a secret: arguments are stored in plans and "
                 "shown to approvers, so let the function fetch the secret itself."
             )
-    stored = _generate(
-        function.name,
-        lambda: function.types().arguments.json_schema(mode="serialization", schema_generator=SchemaGenerator),
-    )
-    written = stored.get("$defs", {})
-    for model, definition in schema.get("$defs", {}).items():
-        if model in written:
-            _compare_fields(function.name, model, definition, written[model])
+    for model, definition in read.get("$defs", {}).items():
+        if model in written.get("$defs", {}):
+            _compare_fields(name, model, definition, written["$defs"][model])
 
 
 def _is_secret(schema: JsonValue, root: JsonObject, followed: set[str]) -> bool:
