@@ -5,8 +5,11 @@ from __future__ import annotations
 import logging
 import random
 import socket
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -320,3 +323,41 @@ def test_jitter_spreads_the_pauses() -> None:
     pauses = {round(backoff.pause(3, rng), 3) for _ in range(20)}
     assert len(pauses) > 10
     assert all(1 <= pause <= 2 for pause in pauses)
+
+
+LOADING = """
+import os, socket, sys
+
+def refuse(*_):
+    raise SystemExit("a connection was tried while litellm was loaded")
+
+socket.socket.connect = refuse
+socket.getaddrinfo = refuse
+from vardy_worker.adapters.litellm_model import LitellmModel
+from vardy_worker.contracts.errors import ModelRejected
+from vardy_worker.contracts.model import Message, ModelRequest
+
+model = LitellmModel()
+assert "litellm" not in sys.modules, "litellm was loaded before the first call"
+try:
+    model.complete(ModelRequest(messages=(Message(role="user", content="Hello"),), model="nowhere/model"))
+except ModelRejected:
+    model.close()
+assert "litellm" in sys.modules
+assert "FROM_DOTENV" not in os.environ, "a .env file was read"
+print("loaded")
+"""
+
+
+def test_litellm_is_loaded_by_the_first_call_without_network_or_env_file(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("FROM_DOTENV=1\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", LOADING],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.splitlines()[-1:] == ["loaded"], done.stdout + done.stderr
