@@ -41,19 +41,22 @@ exec "$@" </dev/null 3<&-
 
 
 class EmbeddedServer:
-    """Valkey on a loopback port, its data in `data_dir`, behind a password made at each start.
+    """Valkey on a loopback port, its data in `data_dir`, behind a password.
+
+    Port and password are made at each start unless given; give them to keep an address
+    over restarts.
 
     Every write is on disk before it is answered (`appendfsync always`), so that killing
     everything loses nothing. Starts when constructed. Raises `SettingsError` where the
     platform has no build, when the folder is in use, or when the server does not start.
     """
 
-    def __init__(self, data_dir: Path, *, port: int | None = None) -> None:
+    def __init__(self, data_dir: Path, *, port: int | None = None, password: str | None = None) -> None:
         self._binary = _binary()
         self._folder = data_dir.resolve()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._lock = _lock_folder(self._folder)
-        self._password = secrets.token_urlsafe(24)
+        self._password = password or secrets.token_urlsafe(24)
         try:
             self._process, self._port = self._start(port)
         finally:
@@ -92,6 +95,11 @@ class EmbeddedServer:
                 return
         self._kill(self._process)
 
+    def kill(self) -> None:
+        """Ends the server as a crash does, whatever it is doing. Its data stays."""
+        self._stopped = True
+        self._kill(self._process)
+
     def __enter__(self) -> Self:
         return self
 
@@ -102,7 +110,7 @@ class EmbeddedServer:
 
     def _start(self, port: int | None) -> tuple[subprocess.Popen[bytes], int]:
         for _ in range(_PORT_ATTEMPTS):
-            chosen = port or _free_port()
+            chosen = port or free_port()
             process = self._launch(chosen)
             if self._await_ready(process, chosen):
                 return process, chosen
@@ -224,7 +232,8 @@ def _lock_folder(folder: Path) -> int:
             return descriptor
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A loopback port that was free a moment ago."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -138,6 +138,16 @@ def test_of_many_threads_that_change_one_version_exactly_one_succeeds(store: Job
     assert store.version(job.id) == (job.version + 1, Status.COMMITTING)
 
 
+def test_a_change_can_refuse_a_job_whose_cancelling_was_asked_for(store: JobStore) -> None:
+    job = job_in(store, Status.COMMITTING)
+    start = Change(job.id, COMMITTING, effects=[EffectRecord(seq=0)], unless_cancel_requested=True)
+    assert store.change(start) == Changed(job.version + 1)
+    store.request_cancel(job.id, by='le"a')
+    version = job.version + 1
+    assert store.change(start) == Conflict(Status.COMMITTING, version, fence=0, cancel_requested_by='le"a')
+    assert store.change(Change(job.id, COMMITTING, Status.CANCELLED)) == Changed(version + 1)
+
+
 # --- what a change sets -------------------------------------------------------------------
 
 
@@ -320,3 +330,24 @@ def test_a_job_that_comes_back_to_life_no_longer_expires(world: World) -> None:
     assert len(store.journal(job.id)) == 1
     store.rebuild_due(grace_ms=0)
     assert len(store.list_jobs(JobFilter(), cursor=None, limit=10).items) == 1
+
+
+def test_an_expiry_can_be_taken_back(world: World) -> None:
+    store = world.store
+    job = job_in(store, Status.SUCCESS)
+    success = frozenset({Status.SUCCESS})
+    store.change(Change(job.id, success, retain_seconds=10))
+    store.change(Change(job.id, success, retain_seconds=0))
+    world.forward(11)
+    assert store.get(job.id) is not None
+
+
+def test_an_expiry_can_be_put_off(world: World) -> None:
+    store = world.store
+    job = job_in(store, Status.SUCCESS)
+    success = frozenset({Status.SUCCESS})
+    store.change(Change(job.id, success, retain_seconds=10))
+    store.change(Change(job.id, success, retain_seconds=20))
+    world.forward(15)
+    store.rebuild_due(grace_ms=0)
+    assert [item.id for item in store.list_jobs(JobFilter(), cursor=None, limit=5).items] == [job.id]
