@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 SENTENCES: Mapping[str, str] = MappingProxyType(
     {
-        "generation.no_program": "Your answer held no program that defines `async function run(params)`.",
+        "generation.no_program": "Your answer held no program that defines `async function run(params)`. "
+        "If the request cannot be done with these functions, say again in one sentence what is missing.",
         "generation.truncated": "Your answer was cut off by the length limit. Write a much shorter program, "
         "without comments.",
         "generation.program_too_large": "Your program is too large. Write a shorter one, without data inside.",

@@ -12,7 +12,7 @@ from vardy_worker.contracts.errors import ErrorInfo
 from vardy_worker.contracts.execution import CallSummary
 from vardy_worker.contracts.model import Message
 from vardy_worker.contracts.program import Finding
-from vardy_worker.programs.excerpts import excerpt
+from vardy_worker.programs import excerpt
 from vardy_worker.prompts.failure import place_of, problems_of, sentence_of
 from vardy_worker.prompts.template import fenced, template
 

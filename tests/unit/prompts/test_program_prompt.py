@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +17,7 @@ from vardy_worker.demo.phrases import request_in
 from vardy_worker.functions import build_catalogue
 from vardy_worker.programs.globals import MISSING_GLOBALS
 from vardy_worker.prompts import PROMPT_VERSIONS, program_prompt
+from vardy_worker.prompts.failure import SENTENCES
 from vardy_worker.prompts.template import PROMPTS, Template, fenced, template
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -24,7 +26,7 @@ UPDATE = "VARDY_UPDATE_SNAPSHOTS"
 
 SENT_TEXTS = {
     ("program", "1"): "feb5691651cbe54c4cbcd976ab826a6669dc91bafcd26c2bf29428d7e165a3f0",
-    ("repair", "1"): "f659817e6db33f0fb9d211f5a22daf6a96ea4fc435cb0ccf69fd6bbddbf127ac",
+    ("repair", "1"): "d508e23a8105cbd672c310b8845f0e3b6624bd48a11b889157e79aa5c1a10896",
 }
 """The SHA-256 of what each version of a prompt sends. A changed text needs a new version."""
 
@@ -54,8 +56,10 @@ def test_the_prompt_of_reads_with_the_judge_is_the_snapshot(whole_catalogue: Cat
 
 @pytest.mark.parametrize("name", PROMPTS)
 def test_a_changed_text_has_a_new_version(name: str) -> None:
-    sent = hashlib.sha256(template(name).text.encode()).hexdigest()
-    assert SENT_TEXTS[name, PROMPT_VERSIONS[name]] == sent
+    sent = template(name).text
+    if name == "repair":
+        sent += json.dumps(dict(SENTENCES), sort_keys=True)
+    assert SENT_TEXTS[name, PROMPT_VERSIONS[name]] == hashlib.sha256(sent.encode()).hexdigest()
 
 
 def test_the_system_message_is_the_same_for_every_request(catalogue: Catalogue) -> None:
