@@ -1,0 +1,451 @@
+"""Literal arguments of calls against the functions' schemas.
+
+Only what the text shows is judged: a variable, a call or a spread may hold anything and
+passes. The full check of the real values happens when the call is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from json import dumps
+from typing import TYPE_CHECKING, Any
+
+from vardy_worker.contracts.base import INT_SAFE_MAX, JsonObject, make_pointer
+from vardy_worker.programs.capabilities import close_names
+from vardy_worker.programs.subject import Call, Subject, arguments_of
+from vardy_worker.programs.syntax import FUNCTIONS, Node, bare, key_name, string_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vardy_worker.programs.codes import Findings
+
+_NEVER_OBJECTS = FUNCTIONS | {
+    "string",
+    "number",
+    "template_string",
+    "true",
+    "false",
+    "null",
+    "array",
+    "regex",
+    "binary_expression",
+}
+_TYPE_WORDS = {
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "an array",
+    "object": "an object",
+    "null": "null",
+}
+_DEPTH_MAX = 32
+_DIGITS_MAX = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrong:
+    """Why a literal does not fit: at which node and path, and how."""
+
+    code: str
+    node: Node
+    path: tuple[str | int, ...]
+    expected: str
+    found: str
+    allowed: tuple[Any, ...] = ()
+
+
+def check_arguments(subject: Subject, findings: Findings) -> None:
+    """Shape, names and literal values of every registered call's arguments."""
+    for call in subject.calls:
+        if call.spec is not None:
+            _check_call(call, call.spec.input_schema, findings)
+
+
+def _check_call(call: Call, schema: JsonObject, findings: Findings) -> None:
+    callee = call.node.get("function")
+    arguments = arguments_of(call.node)
+    given = call.node.get("arguments")
+    example = signature(call.name, schema)
+    if given is not None and given.kind == "template_string":
+        _shape(call, given, "a template", example, findings)
+        return
+    if any(argument.kind == "spread_element" for argument in arguments):
+        return
+    if len(arguments) > 1:
+        _shape(call, arguments[1], f"{len(arguments)} arguments by position", example, findings)
+        return
+    if not arguments or bare(arguments[0]).kind == "undefined":
+        for name in _required(schema):
+            _missing(call, callee or call.node, name, schema, findings)
+        return
+    argument = bare(arguments[0])
+    if argument.kind in _NEVER_OBJECTS:
+        _shape(call, argument, _words(argument), example, findings)
+    elif argument.kind == "object":
+        _check_object(call, argument, schema, findings)
+
+
+def _shape(call: Call, node: Node, found: str, example: str, findings: Findings) -> None:
+    findings.add(
+        "program.arguments_shape",
+        node,
+        f"`{call.name}` takes one object of named arguments, not {found}.",
+        f"Call it as `{example}`.",
+        details={"function": call.name},
+    )
+
+
+def signature(name: str, schema: JsonObject) -> str:
+    """How to call a function, with its required arguments: `refund({payment_id: …})`."""
+    required = _required(schema)
+    return f"{name}({{{', '.join(f'{key}: …' for key in required)}}})" if required else f"{name}()"
+
+
+def _required(schema: JsonObject) -> list[str]:
+    return [name for name in schema.get("required", []) if isinstance(name, str)]
+
+
+def _missing(call: Call, node: Node, name: str, schema: JsonObject, findings: Findings) -> None:
+    expected = describe(schema.get("properties", {}).get(name, True), schema)
+    findings.add(
+        "program.argument_missing",
+        node,
+        f"`{call.name}` needs the argument `{name}` ({expected}).",
+        f"Call it as `{signature(call.name, schema)}`.",
+        details={"function": call.name, "argument": make_pointer([name]), "expected": expected},
+    )
+
+
+def _check_object(call: Call, literal: Node, schema: JsonObject, findings: Findings) -> None:
+    members = _members(literal)
+    properties: JsonObject = schema.get("properties", {})
+    for name in _required(schema):
+        value = members.values.get(name)
+        if (value is None and not members.open) or (value is not None and bare(value).kind == "undefined"):
+            _missing(call, literal, name, schema, findings)
+    for name, key in members.keys.items():
+        value = members.values.get(name)
+        if name not in properties:
+            if schema.get("additionalProperties", False) is False:
+                _unknown(call, key, name, list(properties), findings)
+        elif value is not None:
+            for wrong in _judge(value, properties[name], schema, (name,)):
+                _report(call, wrong, findings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Members:
+    """The keys of an object literal; `open` when a spread or computed key hides some."""
+
+    keys: dict[str, Node]
+    values: dict[str, Node]
+    open: bool
+
+
+def _members(literal: Node) -> _Members:
+    keys: dict[str, Node] = {}
+    values: dict[str, Node] = {}
+    hidden = False
+    for child in literal.named_children():
+        key = child.get("key") if child.kind == "pair" else child
+        key = child.get("name") if child.kind == "method_definition" else key
+        name = key_name(key) if key is not None and child.kind != "spread_element" else None
+        if name is None or key is None:
+            hidden = True
+            continue
+        keys[name] = key
+        value = child.get("value") if child.kind == "pair" else child
+        if value is not None:
+            values[name] = value
+    return _Members(keys, values, hidden)
+
+
+def _unknown(call: Call, key: Node, name: str, known: list[str], findings: Findings) -> None:
+    close = close_names(name, known)
+    hint = f"Did you mean `{close[0]}`? " if close else ""
+    listed = ", ".join(known) or "none"
+    findings.add(
+        "program.argument_unknown",
+        key,
+        f"`{call.name}` has no argument `{name}`.",
+        f"{hint}Its arguments are: {listed}.",
+        details={"function": call.name, "argument": make_pointer([name]), "close": close, "arguments": known},
+    )
+
+
+def _report(call: Call, wrong: _Wrong, findings: Findings) -> None:
+    place = ".".join(str(part) for part in wrong.path)
+    details: dict[str, Any] = {"function": call.name, "argument": make_pointer(wrong.path), "expected": wrong.expected}
+    if wrong.allowed:
+        details["allowed"] = list(wrong.allowed)
+    findings.add(
+        wrong.code,
+        wrong.node,
+        f"`{place}` of `{call.name}` must be {wrong.expected}, not {wrong.found}.",
+        "",
+        details=details,
+    )
+
+
+# --- literals against schemas -----------------------------------------------------------------
+
+
+def _resolve(schema: Any, root: JsonObject) -> Any:
+    for _ in range(_DEPTH_MAX):
+        if not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
+            return schema
+        name = schema["$ref"].rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+        schema = root.get("$defs", {}).get(name, True)
+    return True
+
+
+def _judge(value: Node, schema: Any, root: JsonObject, path: tuple[str | int, ...]) -> list[_Wrong]:
+    """What is wrong with a value; empty for what fits and for what the text does not show."""
+    schema, value = _resolve(schema, root), bare(value)
+    if not isinstance(schema, dict) or len(path) > _DEPTH_MAX:
+        return []
+    if value.kind == "ternary_expression":
+        return [wrong for branch in _branches(value) for wrong in _judge(branch, schema, root, path)]
+    kinds = literal_types(value)
+    if not kinds:
+        return []
+    options = schema.get("anyOf") or schema.get("oneOf")
+    if isinstance(options, list):
+        return _judge_options(value, schema, options, root, path)
+    found: list[_Wrong] = []
+    for part in schema.get("allOf", []):
+        found.extend(_judge(value, part, root, path))
+    return found or _judge_plain(value, kinds, schema, root, path)
+
+
+def _branches(value: Node) -> list[Node]:
+    """The values a ternary expression can have, with those nested in it."""
+    found: list[Node] = []
+    stack = [value]
+    while stack:
+        node = bare(stack.pop())
+        if node.kind == "ternary_expression":
+            stack.extend(part for part in (node.get("alternative"), node.get("consequence")) if part is not None)
+        else:
+            found.append(node)
+    return found
+
+
+def _judge_options(
+    value: Node, schema: JsonObject, options: list[Any], root: JsonObject, path: tuple[str | int, ...]
+) -> list[_Wrong]:
+    verdicts = [_judge(value, option, root, path) for option in options]
+    if any(not verdict for verdict in verdicts):
+        return []
+    # A wrong place further inside, or a wrong value of the right type, says more than "no option fits".
+    telling = [v for v in verdicts if v[0].code != "program.argument_type" or len(v[0].path) > len(path)]
+    if len(telling) == 1:
+        return telling[0]
+    return [_Wrong("program.argument_type", value, path, describe(schema, root), _words(value))]
+
+
+def _judge_plain(
+    value: Node, kinds: frozenset[str], schema: JsonObject, root: JsonObject, path: tuple[str | int, ...]
+) -> list[_Wrong]:
+    allowed = schema["enum"] if "enum" in schema else [schema["const"]] if "const" in schema else None
+    types = schema.get("type")
+    wanted = frozenset([types] if isinstance(types, str) else types or [])
+    shown = literal_value(value)
+    if "integer" in kinds and "n" not in value.text and _beyond_safe(shown):
+        return [
+            _Wrong("program.argument_value", value, path, f"written as `{value.text}n`", "a number that loses digits")
+        ]
+    if "integer" in wanted and value.kind == "string" and _big_integer(shown):
+        return []
+    if wanted and kinds.isdisjoint(_widened(wanted)):
+        return [_Wrong("program.argument_type", value, path, describe(schema, root), _words(value))]
+    if allowed is not None:
+        if shown is not None and not any(_same(shown[0], option) for option in allowed):
+            return [_Wrong("program.argument_value", value, path, _one_of(allowed), _words(value), tuple(allowed))]
+        return []
+    if "object" in kinds and value.kind == "object":
+        return _judge_object(value, schema, root, path)
+    if "array" in kinds and value.kind == "array":
+        return _judge_array(value, schema, root, path)
+    return _judge_range(value, schema, path)
+
+
+def _beyond_safe(shown: tuple[Any] | None) -> bool:
+    return shown is not None and isinstance(shown[0], int) and abs(shown[0]) > INT_SAFE_MAX
+
+
+def _big_integer(shown: tuple[Any] | None) -> bool:
+    """Whether a text is an integer that a JavaScript number cannot hold; those travel as texts."""
+    digits = shown[0].removeprefix("-") if shown is not None and isinstance(shown[0], str) else ""
+    return digits.isascii() and digits.isdigit() and len(digits) < _DIGITS_MAX and int(digits) > INT_SAFE_MAX
+
+
+def _widened(wanted: frozenset[str]) -> frozenset[str]:
+    return wanted | {"integer"} if "number" in wanted else wanted
+
+
+def _same(shown: Any, option: Any) -> bool:
+    return bool(shown == option) and isinstance(shown, bool) == isinstance(option, bool)
+
+
+def _judge_object(literal: Node, schema: JsonObject, root: JsonObject, path: tuple[str | int, ...]) -> list[_Wrong]:
+    members = _members(literal)
+    properties: JsonObject = schema.get("properties", {})
+    found: list[_Wrong] = []
+    for name in _required(schema):
+        value = members.values.get(name)
+        if (value is None and not members.open) or (value is not None and bare(value).kind == "undefined"):
+            expected = describe(properties.get(name, True), root)
+            found.append(_Wrong("program.argument_missing", literal, (*path, name), expected, "left out"))
+    for name, value in members.values.items():
+        rest = schema.get("additionalProperties", True)
+        if name in properties:
+            found.extend(_judge(value, properties[name], root, (*path, name)))
+        elif rest is False:
+            known = ", ".join(properties) or "nothing"
+            expected = f"left out (known: {known})"
+            found.append(_Wrong("program.argument_unknown", members.keys[name], (*path, name), expected, "given"))
+        else:
+            found.extend(_judge(value, rest, root, (*path, name)))
+    return found
+
+
+def _judge_array(literal: Node, schema: JsonObject, root: JsonObject, path: tuple[str | int, ...]) -> list[_Wrong]:
+    elements = literal.named_children()
+    if any(element.kind == "spread_element" for element in elements):
+        elements = []
+    found: list[_Wrong] = []
+    first: Sequence[Any] = schema.get("prefixItems", [])
+    for index, element in enumerate(elements):
+        item = first[index] if index < len(first) else schema.get("items", True)
+        found.extend(_judge(element, item, root, (*path, index)))
+    return found
+
+
+def _judge_range(value: Node, schema: JsonObject, path: tuple[str | int, ...]) -> list[_Wrong]:
+    shown = literal_value(value)
+    if shown is None or not isinstance(shown[0], int | float) or isinstance(shown[0], bool):
+        return []
+    number = shown[0]
+    limits = (
+        ("minimum", number < schema.get("minimum", number), "at least"),
+        ("exclusiveMinimum", number <= schema.get("exclusiveMinimum", number - 1), "more than"),
+        ("maximum", number > schema.get("maximum", number), "at most"),
+        ("exclusiveMaximum", number >= schema.get("exclusiveMaximum", number + 1), "less than"),
+    )
+    return [
+        _Wrong("program.argument_value", value, path, f"{words} {schema[name]}", _words(value))
+        for name, broken, words in limits
+        if broken and isinstance(schema.get(name), int | float)
+    ]
+
+
+def literal_types(node: Node) -> frozenset[str]:
+    """The JSON types a literal has when it reaches a function; empty when the text does not show it."""
+    if node.kind == "number":
+        if node.text.endswith("n"):
+            return frozenset({"integer", "string"})
+        shown = literal_value(node)
+        whole = shown is not None and (isinstance(shown[0], int) or shown[0].is_integer())
+        return frozenset({"integer", "number"} if whole else {"number"})
+    if node.kind == "unary_expression":
+        operand = node.get("argument")
+        if operand is not None and node.children[0].kind in {"-", "+"} and bare(operand).kind == "number":
+            return literal_types(bare(operand))
+        return frozenset({"boolean"}) if node.children[0].kind == "!" else frozenset()
+    if node.kind in FUNCTIONS:
+        return frozenset({"function"})
+    return _LITERAL_TYPES.get(node.kind, frozenset())
+
+
+_LITERAL_TYPES = {
+    "string": frozenset({"string"}),
+    "template_string": frozenset({"string"}),
+    "true": frozenset({"boolean"}),
+    "false": frozenset({"boolean"}),
+    "null": frozenset({"null"}),
+    "array": frozenset({"array"}),
+    "object": frozenset({"object"}),
+    "regex": frozenset({"regex"}),
+}
+
+
+def literal_value(node: Node) -> tuple[Any] | None:
+    """The value of a string, number, boolean or null literal, in a tuple; None for others."""
+    if node.kind in {"string", "template_string"}:
+        text = string_value(node)
+        return None if text is None else (text,)
+    if node.kind in {"true", "false"}:
+        return (node.kind == "true",)
+    if node.kind == "null":
+        return (None,)
+    if node.kind == "number":
+        number = _number(node.text)
+        return None if number is None else (number,)
+    if node.kind == "unary_expression":
+        operand = node.get("argument")
+        inner = literal_value(bare(operand)) if operand is not None and bare(operand).kind == "number" else None
+        if inner is not None and node.children[0].kind in {"-", "+"}:
+            return (-inner[0],) if node.children[0].kind == "-" else inner
+    return None
+
+
+def _number(text: str) -> float | None:
+    if len(text) > _DIGITS_MAX:
+        return None
+    digits = text.replace("_", "").removesuffix("n").lower()
+    try:
+        if digits[:2] in {"0x", "0o", "0b"}:
+            return int(digits, 0)
+        return int(digits) if digits.isdigit() else float(digits)
+    except (ValueError, OverflowError):
+        return None
+
+
+# --- words --------------------------------------------------------------------------------------
+
+
+def describe(schema: Any, root: JsonObject, depth: int = 0) -> str:
+    """What a schema asks for, in words: `an integer`, `"open" or "paid"`, `a string or null`."""
+    schema = _resolve(schema, root)
+    if not isinstance(schema, dict) or depth > _DEPTH_MAX:
+        return "any value"
+    if "enum" in schema:
+        return _one_of(schema["enum"])
+    if "const" in schema:
+        return _one_of([schema["const"]])
+    options = schema.get("anyOf") or schema.get("oneOf")
+    if isinstance(options, list) and options:
+        return " or ".join(dict.fromkeys(describe(option, root, depth + 1) for option in options))
+    types = schema.get("type")
+    if types == "array" and "items" in schema:
+        return f"an array of items that are {describe(schema['items'], root, depth + 1)}"
+    names = [types] if isinstance(types, str) else types or []
+    return " or ".join(_TYPE_WORDS.get(name, str(name)) for name in names) or "any value"
+
+
+def _one_of(values: Sequence[Any]) -> str:
+    return " or ".join(dumps(value, ensure_ascii=False) for value in values)
+
+
+_KIND_WORDS = {
+    "string": "a string",
+    "number": "a number",
+    "template_string": "a string",
+    "array": "an array",
+    "object": "an object",
+    "regex": "a regular expression",
+    "unary_expression": "a number",
+}
+_SHOWN = {"string": "the string ", "number": "the number ", "unary_expression": "", "true": "", "false": "", "null": ""}
+_SHOWN_CHARS_MAX = 40
+
+
+def _words(node: Node) -> str:
+    """What a literal is, in words, with its text when that is short."""
+    node = bare(node)
+    if node.kind in _SHOWN and len(node.text) <= _SHOWN_CHARS_MAX:
+        return f"{_SHOWN[node.kind]}{node.text}"
+    return "a function" if node.kind in FUNCTIONS else _KIND_WORDS.get(node.kind, "this value")

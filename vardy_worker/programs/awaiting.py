@@ -1,0 +1,345 @@
+"""Calls whose promise nobody waits for.
+
+A promise starts at a call of a registered function, or of one of the program's own async
+functions that reaches one. From there its way through the program is followed: through
+arrays, variables, callbacks of `map`, `return`, until it is awaited, returned or handed
+on. Where the text does not show what happens (a helper gets it as an argument), it passes.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from vardy_worker.programs.globals import ALLOWED_GLOBALS
+from vardy_worker.programs.scopes import Binding, BindingKind, Use, pattern_names
+from vardy_worker.programs.subject import (
+    Subject,
+    called_function,
+    function_binding,
+    is_free,
+    method_call,
+)
+from vardy_worker.programs.syntax import FUNCTIONS, Node, bare, enclosing_function, is_async, property_name
+
+if TYPE_CHECKING:
+    from vardy_worker.programs.codes import Findings
+
+_COMBINATORS = frozenset({"all", "allSettled", "any", "race", "resolve"})
+_CHAINS = frozenset({"then", "catch", "finally"})
+_WAITS_FOR_NONE = {
+    "forEach": "`forEach` does not wait for its callback; use `for (const x of …)` with `await`.",
+    "filter": "`filter` cannot wait for its callback; await the calls first, then filter the results.",
+    "some": "`some` cannot wait for its callback; await the calls first.",
+    "every": "`every` cannot wait for its callback; await the calls first.",
+    "find": "`find` cannot wait for its callback; await the calls first.",
+    "findIndex": "`findIndex` cannot wait for its callback; await the calls first.",
+    "findLast": "`findLast` cannot wait for its callback; await the calls first.",
+    "sort": "`sort` cannot wait for its callback; await the calls first.",
+}
+_KEEPS = frozenset(
+    {"map", "flatMap", "concat", "flat", "slice", "reverse", "values", "entries", "at", "pop", "shift", "reduce"}
+)
+_STORES = frozenset({"push", "unshift", "add", "set", "fill", "splice"})
+_WRAPPERS = frozenset({"parenthesized_expression", "spread_element"})
+_HOLDERS = frozenset({"array", "object", "pair"})
+_CHOICES = frozenset({"ternary_expression", "sequence_expression", "binary_expression"})
+_MEMBERS = frozenset({"member_expression", "subscript_expression"})
+_TAKERS = frozenset(
+    {
+        "await_expression",
+        "yield_expression",
+        "field_definition",
+        "throw_statement",
+        "assignment_pattern",
+        "for_in_statement",
+        "arrow_function",
+    }
+)
+_COLLECTIONS = frozenset({"Array", "Object", "Map", "Set"})
+
+
+class _Fate(Enum):
+    """What becomes of a promise at one place."""
+
+    WAITED = "waited"
+    LOST = "lost"
+
+
+class _Held(Enum):
+    """Whether an expression is the promise itself, or an array, object or collection that holds it."""
+
+    NO = "no"
+    YES = "yes"
+    MAYBE = "maybe"
+
+
+class _Watch:
+    """Follows promises through one program."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.names = subject.names
+        self._on_the_way: set[int] = set()
+        self.hint = ""
+
+    def lost(self, node: Node) -> bool:
+        """Whether the promise that this expression makes is waited for nowhere."""
+        self.hint = ""
+        self._on_the_way.clear()
+        return self._follow(node, held=_Held.NO) is _Fate.LOST
+
+    def _follow(self, node: Node, *, held: _Held) -> _Fate:
+        """Goes up from an expression until the promise ends somewhere."""
+        while True:
+            parent = node.parent
+            if parent is None:
+                return _Fate.LOST
+            outcome: _Fate | tuple[Node, _Held]
+            if parent.kind in _WRAPPERS:
+                outcome = _Fate.LOST if _is_condition(parent) else (parent, held)
+            elif parent.kind in _HOLDERS:
+                outcome = parent, _Held.YES
+            elif parent.kind in _CHOICES:
+                outcome = (parent, held) if _is_result_of(node, parent) else _Fate.LOST
+            elif parent.kind == "arguments":
+                outcome = self._as_argument(parent.parent)
+            elif parent.kind in _MEMBERS:
+                outcome = self._as_receiver(node, parent, held=held)
+            else:
+                outcome = self._at_end(node, parent, held=held)
+            if isinstance(outcome, _Fate):
+                return outcome
+            node, held = outcome
+
+    def _at_end(self, node: Node, parent: Node, *, held: _Held) -> _Fate:
+        kind = parent.kind
+        if kind == "return_statement" or (kind == "arrow_function" and node.field == "body"):
+            function = parent if kind == "arrow_function" else enclosing_function(parent)
+            return self._returned_from(function, held=held)
+        if kind == "variable_declarator":
+            return self._stored(parent.get("name"), held=held)
+        if kind in {"assignment_expression", "augmented_assignment_expression"} and node.field == "right":
+            return self._stored(parent.get("left"), held=held)
+        if kind == "for_in_statement" and node.field == "right" and not parent.has_token("await"):
+            return _Fate.LOST if held is _Held.NO else self._stored(parent.get("left"), held=_Held.MAYBE)
+        if kind == "await_expression" and held is _Held.YES:
+            self.hint = "`await` does not wait for promises inside an array or object; use `await Promise.all(…)`."
+            return _Fate.LOST
+        return _Fate.WAITED if kind in _TAKERS else _Fate.LOST
+
+    def _as_argument(self, call: Node | None) -> _Fate | tuple[Node, _Held]:
+        if call is None:
+            return _Fate.LOST
+        method = method_call(call)
+        if method is not None:
+            return self._as_argument_of_method(call, *method)
+        callee = call.get("function") or call.get("constructor")
+        free = self.names.free_name(bare(callee)) if callee is not None else None
+        if call.kind == "new_expression" and free in _COLLECTIONS:
+            return call, _Held.YES
+        return _Fate.LOST if free in ALLOWED_GLOBALS and free != "Promise" else _Fate.WAITED
+
+    def _as_argument_of_method(self, call: Node, receiver: Node, name: str) -> _Fate | tuple[Node, _Held]:
+        free = self.names.free_name(bare(receiver))
+        if free == "Promise" and name in _COMBINATORS:
+            return call, _Held.NO
+        if free in {"console", "JSON", "Math"}:
+            return _Fate.LOST
+        if free in _COLLECTIONS or name == "concat":
+            return call, _Held.YES
+        return self._stored(receiver, held=_Held.YES) if name in _STORES else _Fate.WAITED
+
+    def _as_receiver(self, node: Node, member: Node, *, held: _Held) -> _Fate | tuple[Node, _Held]:
+        if node.field != "object":
+            return _Fate.LOST
+        call = member.parent
+        name = property_name(member)
+        called = call is not None and call.kind == "call_expression" and member.field == "function"
+        if held is not _Held.YES and called and call is not None and name in _CHAINS:
+            return call, _Held.NO
+        if held is _Held.NO:
+            self.hint = "Await it first: `(await …).name`."
+            return _Fate.LOST
+        if called and call is not None:
+            return (call, _Held.YES) if name in _KEEPS else _Fate.LOST
+        return (member, _Held.MAYBE) if name != "length" else _Fate.LOST
+
+    def _stored(self, target: Node | None, *, held: _Held) -> _Fate:
+        """The promise goes into a variable: one use that waits is enough."""
+        if target is None:
+            return _Fate.WAITED
+        if target.kind in {"object_pattern", "array_pattern"}:
+            if held is _Held.NO:
+                self.hint = "Await it before taking it apart."
+                return _Fate.LOST
+            bindings = [self.names.declared(name) or self.names.binding(name) for name in pattern_names(target)]
+            fates = [self._used(binding, held=_Held.MAYBE) for binding in bindings if binding is not None]
+            return _Fate.LOST if fates and all(fate is _Fate.LOST for fate in fates) else _Fate.WAITED
+        root = bare(target)
+        inside = held
+        while root.kind in {"member_expression", "subscript_expression"}:
+            inner = root.get("object")
+            if inner is None:
+                return _Fate.WAITED
+            root, inside = bare(inner), _Held.YES
+        binding = self.names.declared(root) or self.names.binding(root)
+        # A parameter, `this` or a call holds it: the text does not show who else looks at it.
+        return self._used(binding, held=inside) if binding is not None else _Fate.WAITED
+
+    def _used(self, binding: Binding, *, held: _Held) -> _Fate:
+        if binding.kind is BindingKind.PARAM:
+            return _Fate.WAITED
+        if id(binding) in self._on_the_way:
+            return _Fate.LOST
+        self._on_the_way.add(id(binding))
+        reads = [reference for reference in binding.references if reference.use is not Use.WRITE]
+        for reference in reads:
+            if _is_store_target(reference.node):
+                continue
+            if self._follow(reference.node, held=held) is _Fate.WAITED:
+                return _Fate.WAITED
+        return _Fate.LOST
+
+    def _returned_from(self, function: Node | None, *, held: _Held) -> _Fate:
+        """The promise is what a function returns: its callers, or whoever got it as a callback, have it."""
+        binding = function_binding(self.names, function) if function is not None else None
+        if binding is not None and binding.name == "run" and binding.scope is self.names.top and held is _Held.YES:
+            self.hint = "Promises inside a returned array or object are not waited for; use `await Promise.all(…)`."
+            return _Fate.LOST
+        if function is None or binding is not None:
+            return _Fate.WAITED
+        holder = function
+        while holder.parent is not None and holder.parent.kind == "parenthesized_expression":
+            holder = holder.parent
+        parent = holder.parent
+        if parent is not None and parent.kind == "call_expression" and holder.field == "function":
+            return self._follow(parent, held=_Held.NO)
+        call = parent.parent if parent is not None and parent.kind == "arguments" else None
+        method = method_call(call) if call is not None else None
+        return self._returned_to(call, *method) if call is not None and method is not None else _Fate.WAITED
+
+    def _returned_to(self, call: Node, receiver: Node, name: str) -> _Fate:
+        """The promise is what a callback of a method returns."""
+        if name in _WAITS_FOR_NONE:
+            self.hint = _WAITS_FOR_NONE[name]
+            return _Fate.LOST
+        if name in _CHAINS or name == "reduce":
+            return self._follow(call, held=_Held.NO)
+        if name in {"map", "flatMap"} or (name == "from" and is_free(self.names, receiver, "Array")):
+            return self._follow(call, held=_Held.YES)
+        return _Fate.WAITED
+
+
+def _is_condition(node: Node) -> bool:
+    parent = node.parent
+    return parent is not None and parent.kind in {"if_statement", "while_statement", "do_statement", "switch_statement"}
+
+
+def _is_result_of(node: Node, parent: Node) -> bool:
+    """Whether the value of a choosing expression can be this part of it."""
+    if parent.kind == "ternary_expression":
+        return node.field != "condition"
+    if parent.kind == "sequence_expression":
+        return parent.named_children()[-1] is node
+    return node.field == "right" and any(parent.has_token(token) for token in ("&&", "||", "??"))
+
+
+def _is_store_target(node: Node) -> bool:
+    """Whether a use of a collection only puts something in: `list.push(…)`, `map[key] = …`."""
+    member = node.parent
+    if member is None or member.kind not in {"member_expression", "subscript_expression"} or node.field != "object":
+        return False
+    above = member.parent
+    if above is not None and above.kind == "assignment_expression" and member.field == "left":
+        return True
+    return (
+        above is not None
+        and above.kind == "call_expression"
+        and member.field == "function"
+        and property_name(member) in _STORES
+    )
+
+
+def check_awaited(subject: Subject, findings: Findings) -> None:
+    """Every promise of a registered call, and of own functions that reach one, is waited for."""
+    watch = _Watch(subject)
+    for call in subject.calls:
+        if watch.lost(call.node):
+            _report(call.name, call.node, watch.hint, findings)
+    reaching = functions_reaching_calls(subject)
+    registered = {id(call.node) for call in subject.calls}
+    for node in subject.tree.root.walk():
+        if node.kind == "call_expression" and id(node) not in registered:
+            function = called_function(subject.names, node)
+            if function is not None and id(function) in reaching and watch.lost(node):
+                callee = node.get("function")
+                name = callee.text if callee is not None and callee.kind == "identifier" else "async function"
+                _report(name, node, watch.hint, findings)
+        elif node.kind in FUNCTIONS and id(node) in reaching and is_async(node):
+            _check_callback(node, findings)
+
+
+def _check_callback(function: Node, findings: Findings) -> None:
+    """An async callback that calls functions, given to a method that does not wait for it."""
+    arguments = function.parent
+    call = arguments.parent if arguments is not None and arguments.kind == "arguments" else None
+    method = method_call(call) if call is not None else None
+    if method is not None and method[1] in _WAITS_FOR_NONE:
+        name = method[1]
+        findings.add(
+            "program.unawaited_call",
+            function,
+            f"Nobody waits for the calls in this callback of `{name}`.",
+            _WAITS_FOR_NONE[name],
+            details={"function": name},
+        )
+
+
+def functions_reaching_calls(subject: Subject) -> set[int]:
+    """Ids of the function nodes whose promise covers registered calls.
+
+    Those are the async functions around a call, and the others that return its promise;
+    then whatever calls one of them in the same way.
+    """
+    reaching: set[int] = set()
+    callers: dict[int, list[Node]] = {}
+    for node in subject.tree.root.walk():
+        if node.kind == "call_expression":
+            function = called_function(subject.names, node)
+            if function is not None:
+                callers.setdefault(id(function), []).append(node)
+    pending = [call.node for call in subject.calls]
+    while pending:
+        source = pending.pop()
+        function = enclosing_function(source)
+        if function is None or id(function) in reaching:
+            continue
+        if is_async(function) or _is_returned(source, function):
+            reaching.add(id(function))
+            pending.extend(callers.get(id(function), []))
+            if function_binding(subject.names, function) is None:
+                # An inline callback works for the function around it.
+                pending.append(function)
+    return reaching
+
+
+def _is_returned(node: Node, function: Node) -> bool:
+    """Whether an expression is part of what a function returns."""
+    for ancestor in node.ancestors():
+        if ancestor is function:
+            body = function.get("body")
+            return body is not None and body.kind != "statement_block" and node.is_within(body)
+        if ancestor.kind == "return_statement":
+            return True
+    return False
+
+
+def _report(name: str, node: Node, hint: str, findings: Findings) -> None:
+    findings.add(
+        "program.unawaited_call",
+        node,
+        f"`{name}(…)` is neither awaited, returned, nor passed to a `Promise` combinator.",
+        hint or f"Write `await {name}(…)`.",
+        details={"function": name},
+    )

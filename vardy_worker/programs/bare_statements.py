@@ -1,0 +1,122 @@
+"""Statements without a function around them become the body of `run`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vardy_worker.programs.globals import ALLOWED_GLOBALS, MISSING_GLOBALS
+from vardy_worker.programs.scopes import Names, Use, pattern_names
+from vardy_worker.programs.sheet import Edit, Sheet
+from vardy_worker.programs.syntax import FUNCTIONS, Node, bare, property_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_NOT_LAST = FUNCTIONS | {"class_declaration", "empty_statement", "import_statement"}
+_DEPTH_MAX = 40
+
+
+def wrap_statements(sheet: Sheet, names: Names) -> Sheet:
+    """The statements inside of `run`; what the last one works out is returned."""
+    end = len(sheet.text)
+    opening = "async function run(params) {"
+    closing = "\n}"
+    if "params" in names.top.bindings:
+        # The model gave `params` a value of its own, which a block of its own may declare.
+        opening, closing = f"{opening} {{", f"\n}}{closing}"
+    undeclared = _undeclared(names)
+    if undeclared:
+        opening = f"{opening} let {', '.join(undeclared)};"
+    edits = [Edit(0, 0, f"{opening}\n"), *_returns(sheet, names), Edit(end, end, closing)]
+    return sheet.apply(edits)
+
+
+def _undeclared(names: Names) -> list[str]:
+    """Names that the statements assign at their top without declaring them."""
+    written = (
+        reference.name
+        for reference in names.free
+        if reference.use is Use.WRITE and not any(node.kind in FUNCTIONS for node in reference.node.ancestors())
+    )
+    return [name for name in dict.fromkeys(written) if name not in ALLOWED_GLOBALS and name not in MISSING_GLOBALS]
+
+
+def _returns(sheet: Sheet, names: Names) -> list[Edit]:
+    statements = [node for node in names.tree.root.named_children() if node.kind not in _NOT_LAST]
+    return _return_of(sheet, statements[-1], names, 0) if statements else []
+
+
+def _return_of(sheet: Sheet, statement: Node, names: Names, depth: int) -> list[Edit]:
+    """The edits that make a statement return what it works out."""
+    kind = statement.kind
+    if depth > _DEPTH_MAX:
+        return []
+    if kind == "expression_statement":
+        return _return_expression(sheet, statement, names)
+    if kind in {"lexical_declaration", "variable_declaration"}:
+        value = _declared_value(statement)
+        return [Edit(statement.end, statement.end, f"\nreturn {value};\n")] if value and depth == 0 else []
+    inner: Iterable[Node | None] = ()
+    if kind == "statement_block":
+        inner = [node for node in statement.named_children() if node.kind not in _NOT_LAST][-1:]
+    elif kind == "if_statement":
+        inner = (statement.get("consequence"), statement.get("alternative"))
+    elif kind == "else_clause":
+        inner = statement.named_children()
+    elif kind == "try_statement":
+        handler = statement.get("handler")
+        inner = (statement.get("body"), handler.get("body") if handler is not None else None)
+    return [edit for node in inner if node is not None for edit in _return_of(sheet, node, names, depth + 1)]
+
+
+def _return_expression(sheet: Sheet, statement: Node, names: Names) -> list[Edit]:
+    expression = statement.named_children()[0]
+    inner = bare(expression)
+    printed = _printed(inner, names)
+    if printed is not None:
+        # Printing a value at the end is how scripts give their answer.
+        return [Edit(statement.end, statement.end, f"\nreturn {printed};\n")] if printed else []
+    if inner.kind in {"string", "template_string"} and statement.row == 0:
+        return []
+    braces = statement.parent is not None and statement.parent.kind not in {"program", "statement_block"}
+    opening, closing = ("{\nreturn (\n", "\n);\n}\n") if braces else ("\nreturn (\n", "\n);\n")
+    if not sheet.text[: statement.start].rpartition("\n")[2].strip() and not braces:
+        # The statement begins its line: the added line goes before the indentation.
+        opening = "return (\n"
+        start = statement.start - statement.column
+        return [
+            Edit(start, start, opening),
+            sheet.blank(expression.end, statement.end),
+            Edit(statement.end, statement.end, closing),
+        ]
+    return [
+        Edit(statement.start, statement.start, opening + " " * statement.column),
+        sheet.blank(expression.end, statement.end),
+        Edit(statement.end, statement.end, closing),
+    ]
+
+
+def _printed(expression: Node, names: Names) -> str | None:
+    """What `console.log(x)` prints when that can be read again; "" for other prints; None for no print."""
+    callee = expression.get("function") if expression.kind == "call_expression" else None
+    receiver = callee.get("object") if callee is not None else None
+    if callee is None or receiver is None or names.free_name(receiver) != "console":
+        return None
+    arguments = expression.get("arguments")
+    values = arguments.named_children() if arguments is not None else []
+    readable = (
+        len(values) == 1 and property_name(callee) == "log" and values[0].kind in {"identifier", "member_expression"}
+    )
+    return values[0].text if readable else ""
+
+
+def _declared_value(declaration: Node) -> str:
+    """What the last declarator of a statement declares, as an expression."""
+    declarators = [node for node in declaration.named_children() if node.kind == "variable_declarator"]
+    target = declarators[-1].get("name") if declarators else None
+    if target is None:
+        return ""
+    if target.kind == "identifier":
+        return target.text
+    declared = ", ".join(name.text for name in pattern_names(target))
+    return f"({{ {declared} }})" if declared else ""

@@ -1,0 +1,230 @@
+"""The stretches of a model's text that may be a program: fenced blocks, and code without fences."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vardy_worker.programs.sheet import Sheet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SCRIPT_LABELS = frozenset(
+    {
+        "",
+        "js",
+        "javascript",
+        "jsx",
+        "mjs",
+        "cjs",
+        "node",
+        "nodejs",
+        "es6",
+        "ecmascript",
+        "ts",
+        "typescript",
+        "tsx",
+        "mts",
+        "quickjs",
+        "code",
+        "program",
+    }
+)
+TYPESCRIPT_LABELS = frozenset({"ts", "typescript", "tsx", "mts"})
+_PROSE_LABELS = frozenset({"markdown", "md", "mdx"})
+_ENDS_MAX = 24
+_STARTS_MAX = 6
+_LABEL = re.compile(r"[A-Za-z0-9+#]+")
+_CODE_START = re.compile(
+    r"(?:export|import|async|function|class|const|let|var|await|return|module\.exports|exports\.|for|if|try)\b|//|/\*|\(?async\b"
+)
+_CODE_ENDS = ("}", ";", ")", "*/")
+_TAG = re.compile(r"</?(?:code|javascript|js|script|program|answer|response|output|pre)>", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One stretch. `indent` is the width of the list or quote around it, now spaces.
+
+    `closed` says that the text itself showed where it ends. `label` is "" without one;
+    code without fences has the label None.
+    """
+
+    sheet: Sheet
+    label: str | None
+    closed: bool
+    indent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Fence:
+    """A line that may open or close: what stands before the ticks, the ticks, what follows."""
+
+    column: int
+    quotes: int
+    char: str
+    size: int
+    info: str
+
+
+def _fence(line: str) -> _Fence | None:
+    """Reads a fence at the start of a line, inside of quotes and lists."""
+    place, quotes = 0, 0
+    while place < len(line) and line[place] in " \t>":
+        quotes += line[place] == ">"
+        place += 1
+    marker = re.match(r"(?:[-*+]|\d{1,3}[.)])[ \t]+", line[place : place + 16])
+    if marker is not None:
+        place += marker.end()
+    char = line[place : place + 1]
+    if char not in {"`", "~"}:
+        return None
+    end = place
+    while end < len(line) and line[end] == char:
+        end += 1
+    if end - place < 3:  # noqa: PLR2004 - a fence has at least three
+        return None
+    return _Fence(place, quotes, char, end - place, line[end:].strip())
+
+
+def _late_fence(line: str) -> _Fence | None:
+    """A fence behind prose on one line: `Here it is: ```js`."""
+    for char in "`~":
+        place = line.find(char * 3)
+        if place > 0:
+            end = place
+            while end < len(line) and line[end] == char:
+                end += 1
+            info = line[end:].strip()
+            if char not in line[:place] and len(info.split()) <= 1 and char not in info:
+                return _Fence(0, 0, char, end - place, info)
+    return None
+
+
+def label_of(info: str) -> str:
+    """The language of a fence's info string, in lower case."""
+    found = _LABEL.search(info.partition(" ")[0]) if info else None
+    return found[0].lower() if found is not None else ""
+
+
+def fenced_blocks(sheet: Sheet, parses: Callable[[Sheet], bool]) -> list[Block]:
+    """The fenced blocks in order.
+
+    A line of ticks inside of a template literal looks like the end of its fence. So the
+    first end is taken with which the block parses, and the first one at all when none does.
+    """
+    lines = sheet.text.split("\n")
+    blocks: list[Block] = []
+    number = 0
+    while number < len(lines):
+        fence = _fence(lines[number]) or _late_fence(lines[number])
+        if fence is None:
+            number += 1
+            continue
+        single = _single_line(sheet, number, fence, lines[number])
+        if single is not None:
+            blocks.append(single)
+            number += 1
+            continue
+        label = label_of(fence.info)
+        if label in _PROSE_LABELS or fence.char in fence.info:
+            number += 1
+            continue
+        block, number = _read(sheet, lines, number, fence, label, parses)
+        blocks.append(block)
+    return blocks
+
+
+def _single_line(sheet: Sheet, number: int, fence: _Fence, line: str) -> Block | None:
+    """A fence that opens and closes in one line: ```` ```js return 1``` ````."""
+    ticks = fence.char * 3
+    if not fence.info.endswith(ticks) or fence.info.strip(fence.char) == "":
+        return None
+    end = line.rstrip().rfind(fence.info.strip(fence.char)[-1]) + 1
+    start = line.find(fence.info, fence.column)
+    word = fence.info.partition(" ")[0].lower()
+    label = word if word in SCRIPT_LABELS and " " in fence.info else ""
+    start += len(label)
+    part = Sheet(" " * start + line[start:end], (sheet.lines[number],))
+    return Block(part, label, closed=True)
+
+
+def _read(
+    sheet: Sheet, lines: list[str], opened: int, fence: _Fence, label: str, parses: Callable[[Sheet], bool]
+) -> tuple[Block, int]:
+    """The block that a fence opens, and the number of the line to go on with."""
+    first: tuple[Block, int] | None = None
+    for count, (end, tail, closed) in enumerate(_ends(lines, opened, fence)):
+        part = _content(sheet, lines, opened + 1, end, tail, fence)
+        found = (Block(part, label, closed, fence.column), end + 1)
+        if label not in SCRIPT_LABELS or parses(part):
+            return found
+        first = first or found
+        if count >= _ENDS_MAX:
+            break
+    assert first is not None  # noqa: S101 - `_ends` always gives the end of the text
+    return first
+
+
+def _ends(lines: list[str], opened: int, fence: _Fence) -> Iterator[tuple[int, str | None, bool]]:
+    """Where the block may end: line, what of that line still belongs to it, and whether it is closed."""
+    other: list[tuple[int, str | None]] = []
+    for number in range(opened + 1, len(lines)):
+        line = lines[number]
+        closer = _fence(line)
+        if closer is not None and closer.char == fence.char and closer.size >= fence.size:
+            if not closer.info:
+                yield number, None, True
+            elif closer.char not in closer.info:
+                other.append((number, None))
+        elif line.rstrip().endswith(fence.char * fence.size):
+            other.append((number, line.rstrip().rstrip(fence.char)))
+    for number, tail in other:
+        yield number, tail, True
+    yield len(lines), None, False
+
+
+def _content(sheet: Sheet, lines: list[str], first: int, end: int, tail: str | None, fence: _Fence) -> Sheet:
+    content = [_unquoted(line, fence.quotes) for line in lines[first:end]]
+    rows = sheet.lines[first:end]
+    if tail is not None:
+        content.append(_unquoted(tail, fence.quotes))
+        rows = sheet.lines[first : end + 1]
+    return Sheet("\n".join(content), rows) if rows else Sheet("", (0,))
+
+
+def _unquoted(line: str, quotes: int) -> str:
+    """The line with its quote marks as spaces."""
+    place = 0
+    while quotes and place < len(line) and line[place] in " \t>":
+        quotes -= line[place] == ">"
+        place += 1
+    return line[:place].replace(">", " ") + line[place:]
+
+
+def without_tags(sheet: Sheet) -> Sheet:
+    """The text with tags like `<code>` that stand alone at the ends of lines as spaces."""
+    if "<" not in sheet.text:
+        return sheet
+    lines = sheet.text.split("\n")
+    for number, line in enumerate(lines):
+        if "<" in line and _TAG.fullmatch(line.strip()):
+            lines[number] = " " * len(line)
+    return Sheet("\n".join(lines), sheet.lines)
+
+
+def bare_regions(sheet: Sheet) -> Iterator[Sheet]:
+    """Stretches of a text without fences that may be code, the most likely one first.
+
+    First the whole, then from a line that starts like code to a line that ends like code.
+    """
+    lines = sheet.text.split("\n")
+    yield sheet
+    starts = [number for number, line in enumerate(lines) if _CODE_START.match(line.lstrip()[:40])]
+    ends = [number for number, line in enumerate(lines) if line.rstrip().endswith(_CODE_ENDS)]
+    for start in starts[:_STARTS_MAX]:
+        later = [end for end in ends if end >= start]
+        for end in reversed(later[-_STARTS_MAX:]):
+            yield sheet.part(start, end + 1)

@@ -1,0 +1,256 @@
+"""From what a model wrote to one program that defines `async function run(params)`."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+
+from vardy_worker.contracts.program import Extracted, NoProgram
+from vardy_worker.programs.blocks import (
+    SCRIPT_LABELS,
+    TYPESCRIPT_LABELS,
+    Block,
+    bare_regions,
+    fenced_blocks,
+    without_tags,
+)
+from vardy_worker.programs.entries import outside_functions, read_offers, top_functions
+from vardy_worker.programs.json_wrapping import unwrap_json
+from vardy_worker.programs.scopes import analyse
+from vardy_worker.programs.shaping import shape
+from vardy_worker.programs.sheet import Sheet
+from vardy_worker.programs.syntax import FUNCTIONS, Tree, bare, parse_javascript
+from vardy_worker.programs.thinking import without_thinking
+from vardy_worker.programs.typescript import strip_types
+
+_SAID_CHARS_MAX = 2000
+_PARSES_MAX = 120
+_PARSED_CHARS_MAX = 4 * 1024 * 1024
+_CODE_WORDS = re.compile(r"\bfunction\b|=>|\bawait\b|\breturn\b")
+_RUN_WORD = re.compile(r"\brun\b")
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A stretch that may be the program. `tier` ranks how much it looks like one."""
+
+    sheet: Sheet
+    tier: float
+    parsed: bool
+    closed: bool
+
+
+_TIER_RUN = 4.0
+_TIER_ENTRY = 3.0
+_TIER_BROKEN_RUN = 2.5
+_TIER_FUNCTIONS = 2.0
+_TIER_STATEMENTS = 1.0
+_TIER_BROKEN = 0.5
+_TIER_NONE = 0.0
+
+
+class _Reader:
+    """Reads one text, within a budget of parses."""
+
+    def __init__(self, program_bytes_max: int) -> None:
+        self._bytes_max = program_bytes_max
+        self._parses_left = _PARSES_MAX
+        self._chars_left = _PARSED_CHARS_MAX
+        self.oversize = 0
+
+    def plain(self, sheet: Sheet, *, typescript: bool = False) -> Sheet | None:
+        """The stretch as JavaScript; None when it is neither that nor TypeScript."""
+        if not sheet.text.strip() or not self._affordable(sheet):
+            return None
+        if typescript:
+            # `f<T>(x)` is a comparison to JavaScript; the label says which one is meant.
+            return strip_types(sheet) if not _is_javascript(sheet) else _prefer_typescript(sheet)
+        if _is_javascript(sheet):
+            return sheet
+        stripped = strip_types(sheet)
+        if stripped is not None and _is_javascript(stripped):
+            return stripped
+        if "&lt;" in sheet.text or "&gt;" in sheet.text or "&amp;" in sheet.text:
+            unescaped = Sheet(html.unescape(sheet.text), sheet.lines)
+            if unescaped.text.count("\n") == sheet.text.count("\n") and _is_javascript(unescaped):
+                return unescaped
+        return None
+
+    def _affordable(self, sheet: Sheet) -> bool:
+        size = len(sheet.text.encode())
+        if size > self._bytes_max:
+            self.oversize = max(self.oversize, size)
+            return False
+        self._parses_left -= 1
+        self._chars_left -= len(sheet.text)
+        return self._parses_left >= 0 and self._chars_left >= 0
+
+    def candidates(self, sheet: Sheet) -> list[_Candidate]:
+        """All stretches of a text that may be its program, in order."""
+        inner = unwrap_json(sheet)
+        if inner is not None:
+            return self.candidates(inner) or [_broken(inner, closed=True)]
+        blocks = fenced_blocks(sheet, lambda part: self.plain(part) is not None or unwrap_json(part) is not None)
+        found = [candidate for block in blocks for candidate in self._of_block(block)]
+        if any(candidate.tier >= _TIER_STATEMENTS for candidate in found):
+            return found
+        for region in bare_regions(without_tags(_outside(sheet, blocks))):
+            plain = self.plain(region)
+            tier = tier_of(parse_javascript(plain.text)) if plain is not None else _TIER_NONE
+            if plain is not None and tier > _TIER_NONE:
+                return [*found, _Candidate(plain, tier, parsed=True, closed=False)]
+        if not blocks and _RUN_WORD.search(sheet.text) and _CODE_WORDS.search(sheet.text):
+            found.extend(self._broken_text(sheet))
+        return found
+
+    def _of_block(self, block: Block) -> list[_Candidate]:
+        inner = unwrap_json(block.sheet)
+        if inner is not None:
+            return self.candidates(inner)
+        plain = self.plain(block.sheet, typescript=block.label in TYPESCRIPT_LABELS)
+        if plain is None:
+            return [_broken(block.sheet, closed=block.closed)] if block.label in SCRIPT_LABELS else []
+        tree = parse_javascript(plain.text)
+        tier = tier_of(tree)
+        if tier == _TIER_NONE or (block.label not in SCRIPT_LABELS and tier < _TIER_RUN):
+            return []
+        return [_Candidate(_dedent_templates(plain, tree, block.indent), tier, parsed=True, closed=block.closed)]
+
+    def _broken_text(self, sheet: Sheet) -> list[_Candidate]:
+        """Code without fences that does not parse: from its first line of code on."""
+        regions = list(bare_regions(sheet))
+        chosen = regions[1] if len(regions) > 1 else regions[0]
+        return [_broken(chosen, closed=False)] if len(chosen.text.encode()) <= self._bytes_max else []
+
+
+def _is_javascript(sheet: Sheet) -> bool:
+    return parse_javascript(sheet.text).ok
+
+
+def _prefer_typescript(sheet: Sheet) -> Sheet:
+    stripped = strip_types(sheet)
+    return stripped if stripped is not None and _is_javascript(stripped) else sheet
+
+
+def _broken(sheet: Sheet, *, closed: bool) -> _Candidate:
+    text = sheet.text
+    if not _CODE_WORDS.search(text):
+        return _Candidate(sheet, _TIER_NONE, parsed=False, closed=closed)
+    return _Candidate(sheet, _TIER_BROKEN_RUN if _RUN_WORD.search(text) else _TIER_BROKEN, parsed=False, closed=closed)
+
+
+def _outside(sheet: Sheet, blocks: list[Block]) -> Sheet:
+    """The text with its fenced blocks left empty."""
+    if not blocks:
+        return sheet
+    taken = {line for block in blocks for line in block.sheet.lines}
+    lines = sheet.text.split("\n")
+    kept = [
+        "" if number in taken or line.lstrip(" \t>-*").startswith(("```", "~~~")) else line
+        for line, number in zip(lines, sheet.lines, strict=True)
+    ]
+    return Sheet("\n".join(kept), sheet.lines)
+
+
+def _dedent_templates(sheet: Sheet, tree: Tree, indent: int) -> Sheet:
+    """Takes the indentation of a list or quote out of the lines inside of template literals.
+
+    Everywhere else the indentation stays, because it does not matter to a program and
+    keeps the columns those of the model's text.
+    """
+    if not indent:
+        return sheet
+    rows: set[int] = set()
+    for node in tree.root.walk():
+        if node.kind == "template_string":
+            rows.update(range(node.row + 1, node.row + node.text.count("\n") + 1))
+    lines = sheet.text.split("\n")
+    for row in rows:
+        space = len(lines[row]) - len(lines[row].lstrip(" \t"))
+        lines[row] = lines[row][min(space, indent) :]
+    return Sheet("\n".join(lines), sheet.lines)
+
+
+def tier_of(tree: Tree) -> float:
+    """How much a parsed text looks like a program: defines `run`, exports, has functions, calls."""
+    names = analyse(tree)
+    offers = read_offers(names)
+    statements = tree.root.named_children()
+    if "run" in names.top.bindings or offers.name == "run":
+        return _TIER_RUN
+    single = statements[0].named_children() if len(statements) == 1 else []
+    if offers.literal is not None or offers.name is not None or (single and bare(single[0]).kind in FUNCTIONS):
+        return _TIER_ENTRY
+    if top_functions(names):
+        return _TIER_FUNCTIONS
+    kinds = {node.kind for statement in statements for node in outside_functions(statement)}
+    if "await_expression" in kinds:
+        return _TIER_STATEMENTS + 0.5
+    return _TIER_STATEMENTS if kinds & {"call_expression", "return_statement"} else _TIER_NONE
+
+
+def extract(text: str, *, finish_reason: str = "stop", program_bytes_max: int) -> Extracted | NoProgram:
+    """The program in a model's text, or why there is none.
+
+    `finish_reason` is the provider's; `"length"` means that the text was cut off, and a
+    program that the text does not close itself is then refused as truncated. A program
+    above `program_bytes_max` is refused before it is parsed. A stretch that is clearly
+    meant as the program but does not parse is returned as it is, so that `check` can point
+    to the place. Time is linear in the length of the text, within a fixed budget of parses.
+    """
+    sheet = Sheet.of(_plain_lines(text))
+    spoken = without_thinking(sheet)
+    reader = _Reader(program_bytes_max)
+    cut = finish_reason == "length"
+    found = reader.candidates(spoken.sheet)
+    if not found and spoken.open_ended and not cut:
+        found = reader.candidates(sheet)
+    if cut:
+        found = [candidate for candidate in found if candidate.closed]
+    best = max((c.tier for c in found), default=_TIER_NONE)
+    if reader.oversize and best < _TIER_RUN and (found or _CODE_WORDS.search(text)):
+        return _too_large(reader.oversize, program_bytes_max)
+    if best == _TIER_NONE:
+        return _truncated(text) if cut else _nothing(text)
+    chosen = next(c for c in reversed(found) if c.tier == best)
+    return _finished(chosen, program_bytes_max)
+
+
+def _finished(chosen: _Candidate, program_bytes_max: int) -> Extracted | NoProgram:
+    sheet = shape(chosen.sheet) if chosen.parsed else chosen.sheet
+    size = len(sheet.text.encode())
+    if size > program_bytes_max:
+        return _too_large(size, program_bytes_max)
+    source = sheet.text.rstrip() + "\n"
+    return Extracted(source=source, line_map=(*sheet.lines, 0)[: source.count("\n") + 1])
+
+
+def _plain_lines(text: str) -> str:
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
+
+
+def _said(text: str) -> dict[str, str]:
+    return {"said": text[:_SAID_CHARS_MAX]}
+
+
+def _nothing(text: str) -> NoProgram:
+    message = "The model gave no program." if text.strip() else "The model gave an empty answer."
+    return NoProgram(code="generation.no_program", message=message, details=_said(text))
+
+
+def _truncated(text: str) -> NoProgram:
+    return NoProgram(
+        code="generation.truncated",
+        message="The model's answer was cut off before the program ended; ask for a shorter one.",
+        details=_said(text),
+    )
+
+
+def _too_large(size: int, limit: int) -> NoProgram:
+    return NoProgram(
+        code="generation.program_too_large",
+        message=f"The program has {size} bytes; at most {limit} are allowed.",
+        details={"limit": "program_bytes_max", "limit_value": limit, "value": size},
+    )

@@ -1,0 +1,283 @@
+"""Syntax trees of JavaScript and TypeScript, made cheap to walk.
+
+tree-sitter parses any text in time linear to its length and never fails: what it
+cannot understand becomes `ERROR` and missing nodes. Its trees are copied once into
+`Node` objects, without comments and with character offsets, so that the checks can look
+at parents and fields freely. No function here recurses: nesting is bounded by memory only.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import tree_sitter
+
+FUNCTIONS = frozenset(
+    {
+        "function_declaration",
+        "function_expression",
+        "arrow_function",
+        "method_definition",
+        "generator_function",
+        "generator_function_declaration",
+    }
+)
+"""Node kinds that make a function."""
+
+GENERATORS = frozenset({"generator_function", "generator_function_declaration"})
+CLASSES = frozenset({"class", "class_declaration"})
+
+_UNICODE_ESCAPE = re.compile(r"\\u(?:\{([0-9a-fA-F]{1,6})\}|([0-9a-fA-F]{4}))")
+_STRING_ESCAPE = re.compile(
+    r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|[\s\S]))",
+)
+_SIMPLE_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": ""}
+
+
+class Node:
+    """One node. `start` and `end` are character offsets; `row` and `column` count from 0."""
+
+    __slots__ = ("children", "column", "end", "field", "kind", "missing", "named", "parent", "row", "source", "start")
+
+    def __init__(
+        self, source: str, kind: str, start: int, end: int, *, row: int, column: int, named: bool, missing: bool
+    ) -> None:
+        self.source = source
+        self.kind = kind
+        self.start = start
+        self.end = end
+        self.row = row
+        self.column = column
+        self.named = named
+        self.missing = missing
+        self.field: str | None = None
+        self.parent: Node | None = None
+        self.children: list[Node] = []
+
+    def __repr__(self) -> str:
+        return f"Node({self.kind}, {self.text!r})"
+
+    @property
+    def text(self) -> str:
+        """The source of the node."""
+        return self.source[self.start : self.end]
+
+    def get(self, name: str) -> Node | None:
+        """The first child in the field of that name."""
+        return next((child for child in self.children if child.field == name), None)
+
+    def named_children(self) -> list[Node]:
+        """The children that are not punctuation or keywords."""
+        return [child for child in self.children if child.named]
+
+    def has_token(self, token: str) -> bool:
+        """Whether a keyword or punctuation is a direct child."""
+        return any(child.kind == token and not child.named for child in self.children)
+
+    def walk(self, into: Callable[[Node], bool] = lambda _: True) -> Iterator[Node]:
+        """The node and all below it, in source order; below a node only where `into` says so."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            if node is self or into(node):
+                stack.extend(reversed(node.children))
+
+    def ancestors(self) -> Iterator[Node]:
+        """The parent, its parent, and so on to the root."""
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
+    def is_within(self, other: Node) -> bool:
+        """Whether the node is `other` or below it."""
+        return self is other or any(ancestor is other for ancestor in self.ancestors())
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A parsed text. `errors` are its `ERROR` and missing nodes, in source order."""
+
+    source: str
+    root: Node
+    errors: tuple[Node, ...]
+    comments: tuple[Node, ...] = field(default=())
+
+    @property
+    def ok(self) -> bool:
+        """Whether the grammar understood all of it."""
+        return not self.errors
+
+
+@cache
+def _language(name: str) -> tree_sitter.Language:
+    # Imported late: the API imports this package, and most of its requests parse nothing.
+    from tree_sitter import Language  # noqa: PLC0415
+
+    if name == "javascript":
+        import tree_sitter_javascript  # noqa: PLC0415
+
+        return Language(tree_sitter_javascript.language())
+    import tree_sitter_typescript  # noqa: PLC0415
+
+    return Language(tree_sitter_typescript.language_typescript())
+
+
+def parse_javascript(source: str) -> Tree:
+    """The tree of a JavaScript text, whose lines end with a line feed."""
+    return _parse(source, "javascript")
+
+
+def parse_typescript(source: str) -> Tree:
+    """The tree of a TypeScript text, whose lines end with a line feed."""
+    return _parse(source, "typescript")
+
+
+def _parse(source: str, language: str) -> Tree:
+    from tree_sitter import Parser  # noqa: PLC0415 - as above
+
+    data = source.encode("utf-8", "replace")
+    tree = Parser(_language(language)).parse(data)
+    # A lone surrogate becomes one `?`, so that offsets count the same characters.
+    return _convert(tree.walk(), source, _char_offsets(source, len(data)))
+
+
+def _char_offsets(source: str, size: int) -> list[int] | None:
+    """For each byte of the UTF-8 form the number of its character; None where they agree."""
+    if size == len(source):
+        return None
+    offsets: list[int] = []
+    for number, char in enumerate(source):
+        offsets.extend([number] * len(char.encode("utf-8", "replace")))
+    offsets.append(len(source))
+    return offsets
+
+
+def _convert(cursor: tree_sitter.TreeCursor, source: str, offsets: list[int] | None) -> Tree:
+    line_starts = [0]
+    line_starts.extend(match.end() for match in re.finditer("\n", source))
+    errors: list[Node] = []
+    comments: list[Node] = []
+    root: Node | None = None
+    parent: Node | None = None
+    while True:
+        raw = cursor.node
+        assert raw is not None  # noqa: S101 - narrows the type; a cursor always has a node
+        start, end, row = raw.start_byte, raw.end_byte, raw.start_point[0]
+        if offsets is not None:
+            start, end = offsets[start], offsets[end]
+        node = Node(
+            source,
+            raw.type,
+            start,
+            end,
+            row=row,
+            column=start - line_starts[row],
+            named=raw.is_named,
+            missing=raw.is_missing,
+        )
+        node.field = cursor.field_name
+        node.parent = parent
+        if node.kind in {"comment", "html_comment"}:
+            comments.append(node)
+        elif parent is not None:
+            parent.children.append(node)
+        if node.missing or node.kind == "ERROR":
+            errors.append(node)
+        if root is None:
+            root = node
+        if cursor.goto_first_child():
+            parent = node
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return Tree(source, root, tuple(errors), tuple(comments))
+            assert parent is not None  # noqa: S101 - narrows the type; the cursor went down before
+            parent = parent.parent
+
+
+def identifier_name(node: Node) -> str:
+    """The name an identifier stands for, escapes (`u0065val` with a backslash) resolved."""
+    text = node.text
+    return _UNICODE_ESCAPE.sub(lambda m: _char(m[1] or m[2]), text) if "\\" in text else text
+
+
+def string_value(node: Node) -> str | None:
+    """What a string literal, or a template without substitutions, says; None for others."""
+    if node.kind == "string":
+        return _unescape(node.text[1:-1])
+    if node.kind == "template_string" and not any(child.kind == "template_substitution" for child in node.children):
+        return _unescape(node.text[1:-1])
+    return None
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+
+    def one(match: re.Match[str]) -> str:
+        code = match[1] or match[2] or match[3]
+        return _char(code) if code else _SIMPLE_ESCAPES.get(match[4], match[4])
+
+    return _STRING_ESCAPE.sub(one, text)
+
+
+def _char(code: str) -> str:
+    number = int(code, 16)
+    return chr(number) if number <= sys.maxunicode else "\ufffd"
+
+
+def bare(node: Node) -> Node:
+    """The node without the parentheses around it."""
+    while node.kind == "parenthesized_expression" and len(node.named_children()) == 1:
+        node = node.named_children()[0]
+    return node
+
+
+def property_name(node: Node) -> str | None:
+    """The name a member or subscript expression reaches for, when the text shows it."""
+    if node.kind == "member_expression":
+        reached = node.get("property")
+        return identifier_name(reached) if reached is not None else None
+    if node.kind == "subscript_expression":
+        index = node.get("index")
+        return string_value(bare(index)) if index is not None else None
+    return None
+
+
+def key_name(node: Node) -> str | None:
+    """The name of a property key in an object literal, pattern or class, when the text shows it."""
+    if node.kind in {"property_identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern"}:
+        return identifier_name(node)
+    if node.kind == "string":
+        return string_value(node)
+    if node.kind == "number":
+        return node.text
+    if node.kind == "computed_property_name":
+        inner = node.named_children()
+        return string_value(bare(inner[0])) if inner else None
+    return None
+
+
+def short_text(node: Node, length: int = 40) -> str:
+    """The text of a node for a message: one line, cut off beyond `length` characters."""
+    text = " ".join(bare(node).text.split())
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def enclosing_function(node: Node) -> Node | None:
+    """The nearest function around the node, not the node itself."""
+    return next((ancestor for ancestor in node.ancestors() if ancestor.kind in FUNCTIONS), None)
+
+
+def is_async(function: Node) -> bool:
+    """Whether a function node is declared `async`."""
+    return function.has_token("async")

@@ -1,0 +1,378 @@
+"""Computing with the result of a write.
+
+A write returns a placeholder: its result exists only after commit. It may be handed to
+later writes, stored and returned. A condition on it would silently take a branch, because
+JavaScript cannot trap truthiness, so this check is the only guard against that.
+
+Placeholders are followed through variables, destructuring, `Promise.all`, helper functions
+and callbacks, without regard to the order of statements.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from vardy_worker.contracts.functions import FunctionKind
+from vardy_worker.programs.scopes import pattern_names
+from vardy_worker.programs.subject import Subject, arguments_of, called_function, is_free, method_call
+from vardy_worker.programs.syntax import FUNCTIONS, Node, bare, enclosing_function, property_name, short_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from vardy_worker.programs.codes import Findings
+
+
+class _Holds(Enum):
+    """What an expression is: a placeholder (or a part of one), or a real array of them."""
+
+    RESULT = "result"
+    LIST = "list"
+
+
+_ROUNDS_MAX = 8
+_DEPTH_MAX = 80
+_SETTLED_KEYS = frozenset({"status", "reason"})
+_ELEMENT_CALLBACKS = frozenset(
+    {"map", "flatMap", "forEach", "filter", "some", "every", "find", "findIndex", "findLast", "findLastIndex"}
+)
+_SAME_LIST = frozenset({"filter", "slice", "concat", "reverse", "flat", "toReversed", "values"})
+_ELEMENTS = frozenset({"find", "findLast", "at", "pop", "shift"})
+_COERCIONS = frozenset({"String", "Number", "Boolean", "BigInt", "parseInt", "parseFloat", "isNaN", "isFinite"})
+_TAKES_APART = frozenset({"keys", "values", "entries", "assign", "fromEntries", "stringify"})
+_HINT = (
+    "A write is only planned here; its result exists after commit. Pass it, or a property of it, "
+    "to a later write, or return it."
+)
+
+
+class _Flow:
+    """Which variables and expressions hold placeholders."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.names = subject.names
+        self._writes = {
+            id(call.node) for call in subject.calls if call.spec is not None and call.spec.kind is FunctionKind.WRITE
+        }
+        self._bindings: dict[int, _Holds] = {}
+        self._returns: dict[int, _Holds] = {}
+        self._memo: dict[int, _Holds | None] = {}
+        self._depth = 0
+
+    def settle(self) -> None:
+        """Goes over the program until nothing new is learnt."""
+        if not self._writes:
+            return
+        nodes = [node for node in self.subject.tree.root.walk() if node.kind in _STEPS]
+        for _ in range(_ROUNDS_MAX):
+            before = (len(self._bindings), len(self._returns))
+            self._memo.clear()
+            for node in nodes:
+                self._step(node)
+            self._memo.clear()
+            if before == (len(self._bindings), len(self._returns)):
+                return
+
+    def _step(self, node: Node) -> None:
+        if node.kind == "variable_declarator":
+            self._bind(node.get("name"), node.get("value"))
+        elif node.kind in {"assignment_expression", "augmented_assignment_expression"}:
+            self._bind(node.get("left"), node.get("right"))
+        elif node.kind == "for_in_statement":
+            right = node.get("right")
+            left = node.get("left")
+            if right is not None and left is not None and self.holds(right) is _Holds.LIST:
+                self._mark(left, _Holds.RESULT)
+        elif node.kind == "return_statement":
+            value = next(iter(node.named_children()), None)
+            self._return(enclosing_function(node), value)
+        elif node.kind == "arrow_function":
+            body = node.get("body")
+            self._return(node, body if body is not None and body.kind != "statement_block" else None)
+        elif node.kind == "call_expression":
+            self._call(node)
+
+    def _return(self, function: Node | None, value: Node | None) -> None:
+        held = self.holds(value) if value is not None else None
+        if function is not None and held is not None:
+            self._returns.setdefault(id(function), held)
+
+    def _call(self, call: Node) -> None:
+        """Arguments become parameters of own functions; elements become those of callbacks."""
+        function = called_function(self.names, call)
+        if function is not None:
+            for parameter, argument in zip(_parameters(function), arguments_of(call), strict=False):
+                held = self.holds(argument)
+                if held is not None:
+                    self._mark(parameter, held)
+        method = method_call(call)
+        arguments = arguments_of(call)
+        if method is None or not arguments:
+            return
+        receiver, name = method
+        if name == "push" and self.holds(arguments[0]) is _Holds.RESULT:
+            self._mark(bare(receiver), _Holds.LIST)
+        held = self.holds(receiver)
+        gives = None
+        if held is _Holds.LIST and name in _ELEMENT_CALLBACKS:
+            gives = _Holds.RESULT
+        elif name == "then":
+            gives = held
+        callback = self._function(arguments[0])
+        if gives is not None and callback is not None:
+            for parameter in _parameters(callback)[:1]:
+                self._mark(parameter, gives)
+
+    def _function(self, node: Node) -> Node | None:
+        node = bare(node)
+        if node.kind in FUNCTIONS:
+            return node
+        binding = self.names.binding(node)
+        return binding.function if binding is not None else None
+
+    def _bind(self, target: Node | None, value: Node | None) -> None:
+        if target is None or value is None:
+            return
+        target = bare(target)
+        if target.kind == "array_pattern":
+            self._bind_array(target, bare(value))
+            return
+        held = self.holds(value)
+        if held is not None:
+            self._mark(target, held)
+
+    def _bind_array(self, target: Node, value: Node) -> None:
+        """`const [a, b] = await Promise.all([f(), g()])`: place by place."""
+        elements = self._elements(value)
+        if elements is None:
+            if self.holds(value) is not None:
+                self._mark(target, _Holds.RESULT)
+            return
+        for part, element in zip(target.named_children(), elements, strict=False):
+            held = self.holds(element)
+            if held is not None:
+                self._mark(part, held)
+
+    def _elements(self, value: Node) -> list[Node] | None:
+        while value.kind == "await_expression" and value.named_children():
+            value = bare(value.named_children()[0])
+        method = method_call(value)
+        if method is not None and method[1] == "all" and is_free(self.names, method[0], "Promise"):
+            value = bare(next(iter(arguments_of(value)), value))
+        if value.kind != "array" or any(child.kind == "spread_element" for child in value.named_children()):
+            return None
+        return value.named_children()
+
+    def _mark(self, target: Node, held: _Holds) -> None:
+        if target.kind in {"member_expression", "subscript_expression"}:
+            return
+        plain = target.kind == "identifier" or (
+            target.kind == "assignment_pattern" and (target.get("left") or target).kind == "identifier"
+        )
+        for name in pattern_names(target):
+            binding = self.names.declared(name) or self.names.binding(name)
+            if binding is not None:
+                # What is taken out of a list or of a placeholder is a placeholder.
+                self._bindings.setdefault(id(binding), held if plain else _Holds.RESULT)
+
+    def holds(self, node: Node) -> _Holds | None:
+        """What an expression holds, as far as is known by now."""
+        node = bare(node)
+        if id(node) not in self._memo and self._depth < _DEPTH_MAX:
+            self._memo[id(node)] = None
+            self._depth += 1
+            self._memo[id(node)] = self._find(node)
+            self._depth -= 1
+        return self._memo.get(id(node))
+
+    def _find(self, node: Node) -> _Holds | None:
+        if id(node) in self._writes:
+            return _Holds.RESULT
+        if node.kind in {"identifier", "shorthand_property_identifier"}:
+            binding = self.names.binding(node)
+            return self._bindings.get(id(binding)) if binding is not None else None
+        if node.kind == "await_expression":
+            return self.holds(node.named_children()[0]) if node.named_children() else None
+        if node.kind in {"member_expression", "subscript_expression"}:
+            return self._of_member(node)
+        if node.kind == "array":
+            elements = node.named_children()
+            return _Holds.LIST if any(self.holds(element) is _Holds.RESULT for element in elements) else None
+        if node.kind == "call_expression":
+            return self._of_call(node)
+        return self._any(_outcomes(node))
+
+    def _any(self, nodes: Iterable[Node]) -> _Holds | None:
+        return next((held for held in map(self.holds, nodes) if held is not None), None)
+
+    def _of_member(self, node: Node) -> _Holds | None:
+        receiver = node.get("object")
+        held = self.holds(receiver) if receiver is not None else None
+        if held is _Holds.LIST:
+            name = property_name(node)
+            return _Holds.RESULT if node.kind == "subscript_expression" and name is None else None
+        return held
+
+    def _of_call(self, call: Node) -> _Holds | None:
+        function = called_function(self.names, call)
+        if function is not None:
+            return self._returns.get(id(function))
+        method = method_call(call)
+        if method is None:
+            return None
+        receiver, name = method
+        arguments = arguments_of(call)
+        if is_free(self.names, receiver, "Promise"):
+            first = self.holds(arguments[0]) if arguments else None
+            return None if name == "allSettled" else _Holds.RESULT if name in {"race", "any"} and first else first
+        held = self.holds(receiver)
+        callback = self._function(arguments[0]) if arguments else None
+        returned = self._returns.get(id(callback)) if callback is not None else None
+        if name == "then":
+            return returned
+        if name in {"catch", "finally"}:
+            return held
+        if name in {"map", "flatMap"}:
+            return _Holds.LIST if returned is not None else None
+        if held is _Holds.LIST:
+            return _Holds.LIST if name in _SAME_LIST else _Holds.RESULT if name in _ELEMENTS else None
+        return None
+
+
+_STEPS = frozenset(
+    {
+        "variable_declarator",
+        "assignment_expression",
+        "augmented_assignment_expression",
+        "for_in_statement",
+        "return_statement",
+        "arrow_function",
+        "call_expression",
+    }
+)
+
+
+def _parameters(function: Node) -> list[Node]:
+    single = function.get("parameter")
+    if single is not None:
+        return [single]
+    parameters = function.get("parameters")
+    return parameters.named_children() if parameters is not None else []
+
+
+def _outcomes(node: Node) -> list[Node]:
+    """The parts that a choosing expression can result in."""
+    if node.kind == "ternary_expression":
+        return [part for part in (node.get("consequence"), node.get("alternative")) if part is not None]
+    if node.kind == "sequence_expression":
+        return node.named_children()[-1:]
+    if node.kind == "binary_expression" and _is_logical(node):
+        return [part for part in (node.get("left"), node.get("right")) if part is not None]
+    if node.kind == "assignment_expression":
+        right = node.get("right")
+        return [right] if right is not None else []
+    return []
+
+
+def _is_logical(node: Node) -> bool:
+    return any(node.has_token(token) for token in ("&&", "||", "??"))
+
+
+def check_write_results(subject: Subject, findings: Findings) -> None:
+    """No condition, comparison, arithmetic, spread or text depends on a placeholder."""
+    flow = _Flow(subject)
+    flow.settle()
+    for node in subject.tree.root.walk():
+        for part, how in _uses(flow, node):
+            if flow.holds(part) is _Holds.RESULT:
+                findings.add(
+                    "program.write_result_used",
+                    part,
+                    f"`{short_text(part)}` is the result of a write and is {how}.",
+                    _HINT,
+                )
+
+
+def _uses(flow: _Flow, node: Node) -> list[tuple[Node, str]]:
+    """The parts of a node whose value it looks at, and in which way."""
+    if node.kind in _LOOKED_AT:
+        part, how = _LOOKED_AT[node.kind]
+        return _some(node.get(part), how)
+    if node.kind in _TAKEN_IN:
+        return [(part, _TAKEN_IN[node.kind]) for part in node.named_children()]
+    if node.kind == "binary_expression":
+        return _binary(node)
+    if node.kind == "augmented_assignment_expression":
+        return [*_some(node.get("left"), "computed with"), *_some(node.get("right"), "computed with")]
+    if node.kind == "unary_expression" and not node.has_token("void") and not node.has_token("delete"):
+        return _some(node.get("argument"), "used as a condition" if node.has_token("!") else "computed with")
+    if node.kind in {"call_expression", "new_expression"}:
+        return _calls(flow, node)
+    return _patterns(flow, node) if node.kind in {"variable_declarator", "assignment_expression"} else []
+
+
+_LOOKED_AT = {
+    "if_statement": ("condition", "used as a condition"),
+    "while_statement": ("condition", "used as a condition"),
+    "do_statement": ("condition", "used as a condition"),
+    "for_statement": ("condition", "used as a condition"),
+    "ternary_expression": ("condition", "used as a condition"),
+    "switch_statement": ("value", "compared"),
+    "switch_case": ("value", "compared"),
+    "update_expression": ("argument", "computed with"),
+    "for_in_statement": ("right", "looped over"),
+    "subscript_expression": ("index", "used as a key"),
+}
+_TAKEN_IN = {
+    "spread_element": "spread",
+    "template_substitution": "put into a text",
+    "computed_property_name": "used as a key",
+}
+
+
+def _some(node: Node | None, how: str) -> list[tuple[Node, str]]:
+    return [(node, how)] if node is not None else []
+
+
+def _binary(node: Node) -> list[tuple[Node, str]]:
+    left, right = node.get("left"), node.get("right")
+    if _is_logical(node):
+        return _some(left, "used as a condition")
+    compared = any(node.has_token(t) for t in ("==", "===", "!=", "!==", "<", ">", "<=", ">=", "in", "instanceof"))
+    how = "compared" if compared else "computed with"
+    return [*_some(left, how), *_some(right, how)]
+
+
+def _calls(flow: _Flow, node: Node) -> list[tuple[Node, str]]:
+    callee = node.get("function") or node.get("constructor")
+    if callee is None:
+        return []
+    arguments = arguments_of(node)
+    if flow.names.free_name(bare(callee)) in _COERCIONS:
+        return [(argument, "computed with") for argument in arguments[:1]]
+    method = method_call(node)
+    if method is None:
+        return []
+    receiver, name = method
+    if is_free(flow.names, receiver, "Math"):
+        return [(argument, "computed with") for argument in arguments]
+    if name in _TAKES_APART and (is_free(flow.names, receiver, "Object") or is_free(flow.names, receiver, "JSON")):
+        return [(argument, "taken apart") for argument in arguments]
+    if name in {"then", "catch", "finally"}:
+        return []
+    return [(receiver, f"asked for `{name}()`")]
+
+
+def _patterns(flow: _Flow, node: Node) -> list[tuple[Node, str]]:
+    """Taking an array or the rest out of a placeholder looks at all of it."""
+    target = node.get("name") or node.get("left")
+    value = node.get("value") or node.get("right")
+    if target is None or value is None:
+        return []
+    if target.kind == "array_pattern" and flow._elements(bare(value)) is None:  # noqa: SLF001 - one unit
+        return [(value, "looped over")]
+    if target.kind == "object_pattern" and any(child.kind == "rest_pattern" for child in target.named_children()):
+        return [(value, "spread")]
+    return []
