@@ -148,19 +148,20 @@ class CeleryQueue:
     def depth(self, queue: QueueName) -> int:
         """See `Queue.depth`. Messages that a worker holds unacknowledged do not count."""
         with translated():
-            return int(self._redis.llen(self._list(queue)))
+            return int(self._redis.llen(self.list_key(queue)))
 
     def oldest_published_ms(self, queue: QueueName) -> int | None:
         """See `Queue.oldest_published_ms`."""
         with translated():
             # Celery pushes at the left end and takes from the right one.
-            stored = self._redis.lindex(self._list(queue), -1)
+            stored = self._redis.lindex(self.list_key(queue), -1)
         if stored is None:
             return None
         published_ms: int = json.loads(stored)["headers"].get(PUBLISHED_HEADER, 0)
         return published_ms
 
-    def _list(self, queue: QueueName) -> str:
+    def list_key(self, queue: QueueName) -> str:
+        """The Redis list that holds the waiting messages."""
         return f"{self._namespace}:{QUEUES[queue]}"
 
 
