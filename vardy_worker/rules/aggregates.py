@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from decimal import Context, Decimal, DecimalException
 from functools import cached_property
@@ -62,14 +63,11 @@ class PlanTotals:
             if isinstance(value, bool) or not isinstance(value, int | float | str):
                 raise _unreadable(effect, argument, "is not a number")
             try:
-                term = Decimal(value if isinstance(value, int | str) else repr(value))
+                total = _SUMS.add(total, Decimal(value if isinstance(value, int | str) else repr(value)))
             except DecimalException:
-                raise _unreadable(effect, argument, "is not a number") from None
-            if not term.is_finite():
-                raise _unreadable(effect, argument, "is not a finite number")
-            total = _SUMS.add(total, term)
+                raise _unreadable(effect, argument, "is not a number that can be added up") from None
         if shape.kind != "int":
-            return _finite(total)
+            return _float(total)
         if not INT64_MIN <= total <= INT64_MAX:
             msg = "is an integer beyond 64 bits, which rules cannot compare"
             raise Unreadable(msg)
@@ -95,10 +93,10 @@ class PlanTotals:
         return values
 
 
-def _finite(total: Decimal) -> float:
+def _float(total: Decimal) -> float:
     value = float(total)
-    if value in (float("inf"), float("-inf")):
-        msg = "is too large a number"
+    if not math.isfinite(value):
+        msg = "is not a finite number"
         raise Unreadable(msg)
     return value
 

@@ -195,10 +195,19 @@ def _compile_error(message: str) -> ExpressionError:
 _NO_OVERLOAD = re.compile(r"found no matching overload for '([^']*)' applied to '([^']*)'")
 
 
+_CLEARER = (
+    (re.compile(r"reserved identifier: (\w+)"), "`{0}` is a reserved word and cannot stand alone"),
+    (re.compile(r"undeclared reference to '(.*)'"), "nothing called `{0}` takes these arguments"),
+)
+
+
 def _clear(message: str) -> str:
     """The library's compile error, which quotes only the rule, with a hint where one helps."""
     if "recursion" in message:
         return "the expression is nested too deeply"
+    for pattern, sentence in _CLEARER:
+        if match := pattern.search(message):
+            return sentence.format(match[1])
     match = _NO_OVERLOAD.search(message)
     if not match:
         return message.partition(" expecting {")[0].strip()

@@ -125,17 +125,17 @@ class _Condition:
             yield misuse
         if not sound:
             return
-        seen: set[str] = set()
+        found: dict[ExpressionProblem, list[str]] = {}
         for function in functions or [""]:
             variables = {
                 v.name: v for use in self._parsed.uses if isinstance(v := self._resolve(use, function), Variable)
             }
             program = self._program(self._parsed, variables)
             for problem in program.problems if isinstance(program, ExpressionError) else ():
-                if problem.message not in seen:
-                    seen.add(problem.message)
-                    suffix = f" (in effects of `{function}`)" if len(functions) > 1 else ""
-                    yield RuleProblem(self.rule, _at(problem) + suffix, problem.line)
+                found.setdefault(problem, []).append(function)
+        for problem, names in found.items():
+            suffix = f" (in effects of `{names[0]}`)" if len(names) < len(functions) else ""
+            yield RuleProblem(self.rule, _at(problem) + suffix, problem.line)
 
     def _misuses(self, parsed: Parsed, functions: Sequence[str]) -> Iterator[RuleProblem]:
         tested = {use.path for use in parsed.uses if use.test}

@@ -23,7 +23,11 @@ DEPTH_MAX = 16
 VALUE_DEPTH_MAX = 100
 """Levels of a value that rules look into."""
 
-_INTEGER_TEXT = re.compile(r"-?[0-9]{1,30}")
+INT64_DIGITS_MAX = 20
+"""Characters of the longest integer text that can be within 64 bits, sign included."""
+
+_INTEGER_TEXT = re.compile(r"-?[0-9]+")
+_MISFIT = "is not what its schema says"
 
 
 class Unreadable(Exception):  # noqa: N818 - says what the value is, as its siblings in `errors` do
@@ -66,6 +70,9 @@ class Shape:
 
 _TYPES: Mapping[str, ValueType] = MappingProxyType(
     {"any": DYN, "bool": BOOL, "int": INT, "number": DOUBLE, "decimal": STRING, "string": STRING, "object": map_of(DYN)}
+)
+_PYTHON: Mapping[str, type] = MappingProxyType(
+    {"bool": bool, "int": int, "number": float, "decimal": str, "string": str, "list": list, "object": dict}
 )
 ANY = Shape()
 _SCALARS: Mapping[str, Shape] = MappingProxyType(
@@ -137,39 +144,41 @@ def fit(shape: Shape, value: JsonValue, depth: int = 0) -> JsonValue:
     """The value as rules compare it: integers as integers, numbers as floats, decimals as texts.
 
     Plans hold integers beyond 2^53 as decimal strings; here they are integers again where
-    the schema says so. Raises `Unreadable` for what an expression could misjudge.
+    the schema says so. Raises `Unreadable` for what an expression could misjudge, such as
+    a value of another type than the schema's: comparing those is false, not an error.
     """
     if depth > VALUE_DEPTH_MAX:
         msg = f"is nested deeper than {VALUE_DEPTH_MAX} levels"
         raise Unreadable(msg)
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, list):
-        item = shape.item if shape.kind == "list" and shape.item else ANY
-        return [fit(item, each, depth + 1) for each in value]
-    if isinstance(value, dict):
-        if shape.kind != "object":
-            return {key: fit(ANY, each, depth + 1) for key, each in value.items()}
+    if value is None:
+        if shape.nullable or shape.kind == "any":
+            return None
+        raise Unreadable(_MISFIT)
+    if isinstance(value, list) and shape.kind in {"list", "any"}:
+        return [fit(shape.item or ANY, each, depth + 1) for each in value]
+    if isinstance(value, dict) and shape.kind in {"object", "any"}:
         others = shape.item or ANY
         return {key: fit(shape.fields.get(key, others), each, depth + 1) for key, each in value.items()}
-    return _scalar(shape, value)
+    return _scalar(shape.kind, value)
 
 
-def _scalar(shape: Shape, value: JsonValue) -> JsonValue:
-    if isinstance(value, str) and shape.kind == "int" and _INTEGER_TEXT.fullmatch(value):
+def _scalar(kind: str, value: JsonValue) -> JsonValue:
+    if isinstance(value, str) and kind in {"int", "number"} and _INTEGER_TEXT.fullmatch(value):
+        value = int(value) if len(value) <= INT64_DIGITS_MAX else INT64_MAX + 1
+    if isinstance(value, float) and not math.isfinite(value):
+        msg = "is a number that is not finite"
+        raise Unreadable(msg)
+    if isinstance(value, float) and kind == "int" and value.is_integer():
         value = int(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            msg = "is a number that is not finite"
-            raise Unreadable(msg)
-        if shape.kind == "int" and value.is_integer():
-            value = int(value)
-    if isinstance(value, int):
-        if shape.kind == "number":
+    if isinstance(value, int) and not isinstance(value, bool):
+        if kind == "number":
             return float(value)
         if not INT64_MIN <= value <= INT64_MAX:
             msg = "is an integer beyond 64 bits, which rules cannot compare"
             raise Unreadable(msg)
-    if shape.kind == "decimal" and isinstance(value, int | float):
+    if kind == "decimal" and isinstance(value, int | float) and not isinstance(value, bool):
         return str(Decimal(repr(value)))
+    expected = _PYTHON.get(kind, object)
+    if not isinstance(value, expected) or (isinstance(value, bool) and kind == "int"):
+        raise Unreadable(_MISFIT)
     return value
