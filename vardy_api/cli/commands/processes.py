@@ -1,0 +1,122 @@
+"""Commands that are processes of their own: `api`, `worker`, `dev`, `demo`, `bench`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vardy_api.cli.exits import ExitCode
+from vardy_api.cli.session import Session
+
+if TYPE_CHECKING:
+    from vardy_worker.settings import Settings
+
+DATA_DIR = Path(".vardy")
+"""Where `vardy dev` keeps its data by default, relative to where it is started."""
+
+Port = Annotated[int | None, typer.Option(min=1, max=65_535, metavar="PORT", help="Port to listen on.")]
+DataDir = Annotated[Path, typer.Option(metavar="DIR", help="Where data is kept between starts.")]
+
+
+def _settings(session: Session) -> Settings:
+    """The settings, with logs set up; `--json` makes log lines JSON. Raises `SettingsError`."""
+    from vardy_worker.logs import configure_logs  # noqa: PLC0415 - see `vardy_api.cli`
+    from vardy_worker.settings import load_settings  # noqa: PLC0415 - the same
+
+    settings = load_settings(log_format="json") if session.as_json else load_settings()
+    configure_logs(settings.log_format, settings.log_level)
+    return settings
+
+
+def _end_with_parent() -> None:
+    from vardy_api.processes import end_with_parent  # noqa: PLC0415 - see `vardy_api.cli`
+
+    end_with_parent()
+
+
+def api(
+    session: Session,
+    *,
+    host: Annotated[str | None, typer.Option(metavar="HOST", help="Address to listen on (VARDY_API_HOST).")] = None,
+    port: Port = None,
+) -> int:
+    """Serve the HTTP API until it is stopped (VARDY_REDIS_URL; VARDY_API_HOST, VARDY_API_PORT)."""
+    from vardy_api.app import serve  # noqa: PLC0415 - see `vardy_api.cli`
+
+    _end_with_parent()
+    serve(_settings(session), host=host, port=port)
+    return ExitCode.OK
+
+
+def worker(session: Session) -> int:
+    """Run a worker until it is stopped (VARDY_REDIS_URL, VARDY_FUNCTIONS, VARDY_MODEL).
+
+    On SIGTERM or Ctrl-C it finishes the jobs in hand first. VARDY_WORKER_QUEUES narrows
+    what it serves, VARDY_WORKER_CONCURRENCY sets how many jobs at once.
+    """
+    _end_with_parent()
+    settings = _settings(session)
+    # By name: no part of the API package may depend on the worker's own half.
+    run_worker: Any = import_module("vardy_worker.app").run_worker
+    run_worker(settings)
+    return ExitCode.OK
+
+
+def dev(
+    session: Session,
+    *,
+    port: Port = 8000,
+    redis_url: Annotated[
+        str, typer.Option(metavar="URL", help="Use this Redis, and do not start an embedded one.")
+    ] = "",
+    data_dir: DataDir = DATA_DIR,
+) -> int:
+    """Run everything in one terminal: embedded Redis, worker and API, on this machine only.
+
+    Uses VARDY_FUNCTIONS, VARDY_RULES and VARDY_MODEL where they are set; otherwise a demo
+    shop and a scripted model. Data is kept between starts; Ctrl-C stops everything.
+    """
+    run_dev = import_module("vardy_api.dev").run_dev
+    if session.as_json:
+        import os  # noqa: PLC0415 - one flag of one command
+
+        os.environ["VARDY_LOG_FORMAT"] = "json"
+    code: int = run_dev(data_dir=data_dir.absolute(), port=port, redis_url=redis_url)
+    return code
+
+
+def demo(
+    session: Session,
+    *,
+    data_dir: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the demo's data here; default: a folder that is removed.")
+    ] = None,
+) -> int:
+    """Show the whole main job in the terminal, on an embedded Redis and a scripted model.
+
+    With VARDY_MODEL set, that model answers instead. Ends with 0 only if every step
+    ended as it should.
+    """
+    run_demo: Any = import_module("vardy_api.demo").run_demo
+    folder = None if data_dir is None else data_dir.absolute()
+    if not session.as_json:
+        code: int = run_demo(data_dir=folder)
+        return code
+    code = run_demo(data_dir=folder, console=session.out.stderr)
+    session.print_json({"ok": code == 0, "exit_code": code})
+    return code
+
+
+def bench(
+    session: Session,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Which benchmarks; default: all.")
+    ] = None,
+) -> int:
+    """Measure speed and cost against floors taken in the same run, and print a table."""
+    run_bench: Any = import_module("vardy_api.bench").run_bench
+    code: int | None = run_bench(tuple(names or ()), as_json=session.as_json)
+    return code or ExitCode.OK

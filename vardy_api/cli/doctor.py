@@ -1,0 +1,133 @@
+"""`vardy doctor`: which checks are made, in which order, and from where."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from vardy_api.cli.checkup import Check, Checkup, Level, failed, passed, warned
+from vardy_api.cli.doctor_redis import read_server, server_checks
+from vardy_api.cli.doctor_service import read_from_api, read_from_store, service_checks
+from vardy_api.client_errors import Unauthorized, Unreachable
+from vardy_worker.contracts.errors import SettingsError, StoreUnavailable, VardyError
+from vardy_worker.settings import load_settings
+from vardy_worker.store.connection import connect
+
+if TYPE_CHECKING:
+    from vardy_api.cli.session import Session
+    from vardy_worker.settings import Settings
+
+REDIS_TIMEOUT_SECONDS = 3.0
+
+
+def examine(session: Session) -> Checkup:
+    """Makes every check that can be made from here."""
+    checks: list[Check] = []
+    settings = _settings(checks)
+    looked = False
+    if settings is not None and settings.redis_url:
+        looked = _look_at_redis(settings, checks)
+    reached = _look_at_api(session, checks)
+    if not looked and reached and not (settings and settings.redis_url):
+        _ask_api(session, checks)
+    return Checkup(ok=all(check.level is not Level.FAILURE for check in checks), checks=tuple(checks))
+
+
+def _settings(checks: list[Check]) -> Settings | None:
+    try:
+        settings = load_settings()
+    except SettingsError as error:
+        checks.append(failed("settings", error.message, "Mend it where the process is started."))
+        return None
+    if not settings.redis_url:
+        checks.append(
+            warned(
+                "settings",
+                "VARDY_REDIS_URL is not set here, so Redis itself is not looked at.",
+                "Set it to the address that API and workers use, or run this where they run.",
+            )
+        )
+        return settings
+    unset = [name for name in ("functions", "model") if not getattr(settings, name)]
+    if unset:
+        names = " and ".join(f"VARDY_{name.upper()}" for name in unset)
+        checks.append(
+            warned(
+                "settings",
+                f"{names} not set here.",
+                "Workers need VARDY_FUNCTIONS; without VARDY_MODEL only recipes run.",
+            )
+        )
+    else:
+        checks.append(passed("settings", "All settings of this environment are valid."))
+    return settings
+
+
+def _look_at_redis(settings: Settings, checks: list[Check]) -> bool:
+    """Looks at server and store; says whether that worked."""
+    redis = connect(settings.redis_url, socket_timeout_seconds=REDIS_TIMEOUT_SECONDS)
+    try:
+        checks += server_checks(read_server(redis))
+        checks += service_checks(read_from_store(redis, settings, time.time_ns() // 1_000_000))
+    except StoreUnavailable as error:
+        checks.append(failed("redis", error.message, "Start Redis, or mend VARDY_REDIS_URL."))
+        return False
+    except VardyError as error:
+        checks.append(failed("redis", error.message, "Look at the server's version and at VARDY_NAMESPACE."))
+        return False
+    finally:
+        redis.close()
+    return True
+
+
+def _look_at_api(session: Session, checks: list[Check]) -> bool:
+    """Whether the API answers and takes the key."""
+    client = session.client
+    try:
+        health = client.health()
+    except Unreachable as error:
+        # Where nobody said that there is an API, its absence is no fault.
+        make = failed if session.url or "VARDY_URL" in os.environ else warned
+        checks.append(make("api", error.message, "Start it with `vardy api`, or set VARDY_URL to where it runs."))
+        return False
+    except VardyError as error:
+        checks.append(failed("api", error.message, "Make sure that VARDY_URL names a Vardy API."))
+        return False
+    if not health.ok:
+        checks.append(failed("api", f"{client.url} is not ready: {' '.join(health.problems)}", "Look at its log."))
+        return False
+    return _try_key(session, checks)
+
+
+def _try_key(session: Session, checks: list[Check]) -> bool:
+    client = session.client
+    if not (session.api_key or os.environ.get("VARDY_API_KEY")):
+        checks.append(warned("api", f"{client.url} is ready; no key to try.", "Set VARDY_API_KEY, or give --api-key."))
+        return False
+    try:
+        client.list_jobs(limit=1)
+    except Unauthorized as error:
+        checks.append(failed("api", f"{client.url} is ready but refuses the key: {error.message}", "Use a valid key."))
+        return False
+    except VardyError as error:
+        checks.append(
+            warned("api", f"{client.url} is ready; the key may not read: {error.message}", "Mind its scopes.")
+        )
+        return True
+    checks.append(passed("api", f"{client.url} is ready and takes the key."))
+    return True
+
+
+def _ask_api(session: Session, checks: list[Check]) -> None:
+    """Where Redis cannot be looked at, what the API tells must do."""
+    try:
+        checks += service_checks(read_from_api(session.client))
+    except VardyError as error:
+        checks.append(
+            warned(
+                "service",
+                f"The API does not show queues and workers: {error.message}",
+                "Use a key with the scope operate.",
+            )
+        )

@@ -1,0 +1,189 @@
+"""What `vardy doctor` says of workers, queues, catalogue, rules, keys and jobs.
+
+The facts come from the store where Redis can be looked at, and from the API otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
+
+from vardy_api.cli.checkup import Check, failed, passed, warned
+from vardy_api.cli.text import counted, duration
+from vardy_api.shapes import QueuesView, QueueView, RulesView, WorkerView, rules_view
+from vardy_worker.contracts.errors import RulesError
+from vardy_worker.contracts.functions import Catalogue, FunctionKind
+from vardy_worker.contracts.status import Status
+from vardy_worker.contracts.user import ApiKey, Scope
+from vardy_worker.contracts.view import moment
+from vardy_worker.documents import KEYS, read_catalogue, read_rules
+from vardy_worker.ports import WorkerSeen
+from vardy_worker.queue import QUEUES, CeleryQueue, make_celery
+from vardy_worker.store.connection import translated
+from vardy_worker.store.keys import Keys
+from vardy_worker.store.redis_documents import RedisDocuments
+from vardy_worker.store.redis_jobs import RedisJobStore
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from redis import Redis
+
+    from vardy_api.client import Vardy
+    from vardy_worker.settings import Settings
+
+OLDEST_SECONDS_WARN = 60.0
+NEEDED_QUEUES = ("run", "commit")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceFacts:
+    """What is known of the deployment. None: could not be looked at from here."""
+
+    queues: QueuesView
+    catalogue: Catalogue
+    rules: RulesView
+    admin_keys: int | None = None
+    jobs: Mapping[Status, int] | None = None
+
+
+def read_from_store(redis: Redis, settings: Settings, now_ms: int) -> ServiceFacts:
+    """Reads everything from Redis, and writes nothing. Raises `StoreUnavailable`."""
+    documents = RedisDocuments(redis, settings.namespace)
+    keys = [ApiKey.model_validate(document.value) for document in documents.all(KEYS)]
+    able = [
+        key
+        for key in keys
+        if Scope.ADMIN in key.scopes
+        and key.revoked_at_ms is None
+        and (key.expires_at_ms is None or key.expires_at_ms > now_ms)
+    ]
+    return ServiceFacts(
+        queues=QueuesView(queues=_read_queues(settings, now_ms), workers=_read_workers(redis, settings.namespace)),
+        catalogue=read_catalogue(documents),
+        rules=rules_view(read_rules(documents)),
+        admin_keys=len(able),
+        jobs=RedisJobStore(redis, settings.namespace).counts(),
+    )
+
+
+def _read_queues(settings: Settings, now_ms: int) -> tuple[QueueView, ...]:
+    queue = CeleryQueue(make_celery(settings), settings)
+    views = []
+    for name in QUEUES:
+        oldest = queue.oldest_published_ms(name)
+        seconds = None if oldest is None else max(0, now_ms - oldest) / 1000
+        views.append(QueueView(name=name, depth=queue.depth(name), oldest_seconds=seconds))
+    return tuple(views)
+
+
+def _read_workers(redis: Redis, namespace: str) -> tuple[WorkerView, ...]:
+    """The live workers; unlike `RedisPresence.seen`, this does not clean up after silent ones."""
+    keys, adapter = Keys(namespace), TypeAdapter(WorkerSeen)
+    with translated():
+        names: list[bytes] = sorted(redis.smembers(keys.workers))  # type: ignore[arg-type] # the blocking client
+        stored: list[bytes | None] = redis.mget([keys.worker(name.decode()) for name in names]) if names else []  # type: ignore[assignment] # the same
+    seen = [adapter.validate_json(text) for text in stored if text is not None]
+    return tuple(
+        WorkerView(
+            worker=worker.worker,
+            queues=worker.queues,
+            started_at=moment(worker.started_at_ms),
+            seen_at=moment(worker.seen_at_ms),
+        )
+        for worker in seen
+    )
+
+
+def read_from_api(client: Vardy) -> ServiceFacts:
+    """The same as far as the API tells it. Raises `VardyError`."""
+    return ServiceFacts(queues=client.queues(), catalogue=client.functions(), rules=client.rules())
+
+
+def service_checks(facts: ServiceFacts) -> list[Check]:
+    """All that can be said of the deployment."""
+    checks = [_workers(facts.queues), _queues(facts.queues), _catalogue(facts.catalogue)]
+    checks.append(_rules(facts.rules, facts.catalogue))
+    if facts.admin_keys is not None:
+        checks.append(_keys(facts.admin_keys))
+    if facts.jobs is not None:
+        checks.append(_jobs(facts.jobs))
+    return checks
+
+
+def _workers(queues: QueuesView) -> Check:
+    if not queues.workers:
+        return failed("workers", "No worker is alive, so no job runs.", "Start one with `vardy worker`.")
+    served = {name for worker in queues.workers for name in worker.queues}
+    missing = [name for name in NEEDED_QUEUES if name not in served]
+    if missing:
+        return failed(
+            "workers",
+            f"{counted(len(queues.workers), 'worker')} alive, but none serves {' and '.join(missing)}.",
+            "Start one with `vardy worker`, or widen VARDY_WORKER_QUEUES.",
+        )
+    return passed("workers", f"{counted(len(queues.workers), 'worker')} alive, serving {', '.join(sorted(served))}.")
+
+
+def _queues(queues: QueuesView) -> Check:
+    waiting = ", ".join(f"{queue.name} {queue.depth}" for queue in queues.queues)
+    late = [queue for queue in queues.queues if (queue.oldest_seconds or 0) >= OLDEST_SECONDS_WARN]
+    if late:
+        oldest = max(late, key=lambda queue: queue.oldest_seconds or 0)
+        return warned(
+            "queues",
+            f"Waiting: {waiting}; the oldest in {oldest.name} for {duration(oldest.oldest_seconds or 0)}.",
+            "Start more workers, or raise VARDY_WORKER_CONCURRENCY.",
+        )
+    return passed("queues", f"Waiting: {waiting}.")
+
+
+def _catalogue(catalogue: Catalogue) -> Check:
+    if not catalogue.functions:
+        return failed(
+            "catalogue",
+            "No function is known, so programs can call nothing.",
+            "Start a worker with VARDY_FUNCTIONS; it publishes the catalogue.",
+        )
+    writes = sum(spec.kind is FunctionKind.WRITE for spec in catalogue.functions)
+    return passed("catalogue", f"{counted(len(catalogue.functions), 'function')}, {writes} of them writes.")
+
+
+def _rules(rules: RulesView, catalogue: Catalogue) -> Check:
+    from vardy_worker.rules import CelRules  # noqa: PLC0415 - a compiled library that few commands need
+
+    try:
+        loaded = CelRules().load(rules.text, catalogue)
+    except RulesError as error:
+        return failed(
+            "rules",
+            f"The active rules do not fit the catalogue any more, so writes are blocked: {error.message}",
+            "Mend them and apply them with `vardy rules apply FILE`.",
+        )
+    if not rules.version:
+        return warned(
+            "rules",
+            "No rules were applied: every write waits for an approval.",
+            "Write a rules file and apply it with `vardy rules apply FILE`.",
+        )
+    return passed("rules", f"Version {rules.version} is active: {counted(len(loaded.rules), 'rule')}.")
+
+
+def _keys(admin_keys: int) -> Check:
+    if not admin_keys:
+        return warned(
+            "keys",
+            "No valid key has the scope admin.",
+            "Make the first with `vardy keys create --bootstrap --name operations --scope admin`.",
+        )
+    return passed("keys", f"{counted(admin_keys, 'valid key')} with the scope admin.")
+
+
+def _jobs(jobs: Mapping[Status, int]) -> Check:
+    shown = (Status.QUEUED, Status.RUNNING, Status.COMMITTING, Status.PENDING_APPROVAL, Status.PARTIAL)
+    message = ", ".join(f"{status.value} {jobs.get(status, 0)}" for status in shown) + "."
+    if jobs.get(Status.PARTIAL, 0):
+        return warned("jobs", message, "See what stopped half-way with `vardy commits list`.")
+    return passed("jobs", message)

@@ -1,0 +1,154 @@
+"""Single things: a function, a recipe, rules, a prompt, a key, a console."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from vardy_api.cli.checkup import Level
+from vardy_api.cli.report import code
+from vardy_api.cli.tables import schema_fields
+from vardy_api.cli.text import ago, one_line, until, visible
+from vardy_api.shapes import NewKeyView
+
+if TYPE_CHECKING:
+    from vardy_api.cli.checkup import Checkup
+    from vardy_api.cli.output import Output
+    from vardy_api.shapes import ConsoleView, KeyView, PromptView, RecipeView, RulesView
+    from vardy_worker.contracts.functions import FunctionSpec
+
+_LEVELS = {Level.OK: "green", Level.WARNING: "yellow", Level.FAILURE: "bold red"}
+_LEVEL_STYLES = {"warn": "yellow", "error": "red", "debug": "dim"}
+
+
+def facts(out: Output, *pairs: tuple[str, str]) -> None:
+    """Names and values, one a line; empty values are left out."""
+    width = max(len(name) for name, _ in pairs) + 2
+    for name, value in pairs:
+        if value:
+            out.line(Text(f"{name:<{width}}", style="dim").append(visible(value), style="not dim"))
+
+
+def function(out: Output, spec: FunctionSpec) -> None:
+    """A function as programs see it, and its options."""
+    out.line(Text(spec.name, style="bold").append(f"  {spec.kind.value}", style="not bold dim"))
+    if spec.doc:
+        out.line(spec.doc.strip())
+    out.line()
+    code(out, spec.declaration, "typescript")
+    out.line()
+    facts(
+        out,
+        ("roles", ", ".join(spec.roles) or "everybody"),
+        ("idempotent", "yes" if spec.idempotent else "no: an unknown outcome needs an operator"),
+        ("timeout", f"{spec.timeout_seconds:g} s"),
+        ("retries", str(spec.retries) if spec.retries else ""),
+        ("key valid", f"{spec.key_valid_seconds:g} s" if spec.key_valid_seconds else ""),
+        ("version", spec.version[:12]),
+    )
+
+
+def recipe(out: Output, view: RecipeView, *, saved: bool) -> None:
+    """A recipe with its params and program; after saving only what is new."""
+    if saved:
+        out.line(f"Saved {view.name} as version {view.version}.")
+    else:
+        out.line(Text(view.name, style="bold").append(f"  version {view.version}", style="not bold dim"))
+        if view.description:
+            out.line(view.description)
+        facts(
+            out,
+            ("calls", ", ".join(sorted(view.functions)) or "no function"),
+            ("judge", "yes" if view.judge else ""),
+            ("reviewed", f"{view.reviewed_by or '-'}, {ago(view.reviewed_at, out.now)}"),
+            ("from job", view.from_job or ""),
+        )
+        fields = schema_fields(view.params_schema)
+        if fields:
+            out.line()
+            table = out.table("param", "type", "")
+            for row in fields:
+                table.add_row(*(one_line(cell) for cell in row))
+            out.stdout.print(table)
+        out.line()
+        code(out, view.source, "javascript")
+    for finding in view.warnings:
+        out.line(f"Warning: line {finding.line}: {finding.message}", style="yellow")
+
+
+def rules(out: Output, view: RulesView, style: str) -> None:
+    """The rules file, or what checking or applying it came to."""
+    version = f"version {view.version}" if view.version else "the built-in ones"
+    match style:
+        case "checked":
+            out.line("The rules are valid; nothing was applied.")
+        case "applied" if view.changed:
+            out.line(f"Applied: {version} is active.")
+        case "applied":
+            out.line(f"Nothing to do: the same rules are active already ({version}).")
+        case _:
+            by = f", applied by {view.applied_by} {ago(view.applied_at, out.now)}" if view.applied_at else ""
+            digest = f", digest {view.digest[:12]}" if view.digest else ""
+            out.line(f"# {version}{digest}{by}", style="dim")
+            code_at_margin(out, view.text)
+
+
+def code_at_margin(out: Output, text: str) -> None:
+    """YAML that can be saved as it is printed."""
+    if out.is_terminal:
+        code(out, text, "yaml")
+    else:
+        out.raw(text)
+
+
+def prompt(out: Output, view: PromptView) -> None:
+    """The exact messages."""
+    for index, message in enumerate(view.messages):
+        if index:
+            out.line()
+        out.line(f"--- {message.role} ---", style="bold")
+        out.raw(message.content)
+
+
+def console(out: Output, view: ConsoleView) -> None:
+    """What a program printed, one call a line."""
+    if not view.lines:
+        out.line("The program printed nothing.", style="dim")
+    for line in view.lines:
+        out.stdout.print(Text(visible(line.text), style=_LEVEL_STYLES.get(line.level, "")), soft_wrap=True)
+    if view.truncated:
+        out.line("The rest was cut at the limit CONSOLE_BYTES_MAX.", style="yellow")
+
+
+def key(out: Output, view: KeyView) -> None:
+    """A key; the secret of a new one on a line of its own."""
+    if isinstance(view, NewKeyView):
+        out.line("The key, shown this once and stored only as a hash:")
+        out.stdout.print(f"\n  {view.key}\n", soft_wrap=True)
+    facts(
+        out,
+        ("id", view.id),
+        ("name", view.name),
+        ("owner", view.owner),
+        ("person", view.person.id if view.person else "anyone: the key is trusted to name the user"),
+        ("scopes", ", ".join(scope.value for scope in view.scopes)),
+        ("expires", until(view.expires_at, out.now) if view.expires_at else ""),
+        ("revoked", ago(view.revoked_at, out.now) if view.revoked_at else ""),
+    )
+
+
+def checkup(out: Output, found: Checkup) -> None:
+    """One line for each check, and below it what to do."""
+    width = max(len(check.name) for check in found.checks)
+    for check in found.checks:
+        line = Text(f"{check.level.value:<9}", style=_LEVELS[check.level])
+        line.append(f"{check.name:<{width}}  ", style="not bold default").append(
+            visible(check.message), style="default"
+        )
+        out.line(line)
+        if check.action:
+            out.line(Text(" " * (width + 11)).append(f"→ {visible(check.action)}", style="dim"))
+    bad = sum(check.level is Level.FAILURE for check in found.checks)
+    out.line()
+    out.line("Nothing stands in the way." if found.ok else f"{bad} of {len(found.checks)} checks failed.", style="bold")

@@ -1,0 +1,52 @@
+"""The commands that bring a job further, as a person would type them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vardy_worker.contracts.journal import EffectState
+from vardy_worker.contracts.status import Status
+
+if TYPE_CHECKING:
+    from vardy_worker.contracts.view import JobView
+
+DIGEST_SHOWN = 12
+"""Characters of a digest that people see; commands take as many."""
+
+
+def short_digest(digest: str) -> str:
+    """The part of a digest that is shown."""
+    return digest[:DIGEST_SHOWN]
+
+
+def next_steps(job: JobView) -> list[str]:
+    """What may be done with the job now; nothing for one that is over."""
+    match job.status:
+        case Status.QUEUED | Status.RUNNING | Status.COMMITTING:
+            return [f"vardy jobs wait {job.id}"]
+        case Status.PENDING_APPROVAL if job.plan is not None:
+            return [
+                f"vardy approvals approve {job.id} --digest {short_digest(job.plan.digest)}",
+                f'vardy approvals deny {job.id} --reason "…"',
+            ]
+        case Status.PLANNED if job.plan is not None:
+            return [f"vardy jobs commit {job.id} --digest {short_digest(job.plan.digest)}"]
+        case Status.PARTIAL | Status.FUNCTION_ERROR if job.plan is not None:
+            return _after_a_stopped_commit(job)
+        case Status.VALIDATION_BLOCKED | Status.EXECUTION_ERROR | Status.FUNCTION_ERROR if job.program is not None:
+            return [f"vardy jobs show {job.id} --full", f"vardy jobs console {job.id}"]
+        case Status.GENERATION_ERROR:
+            return ["vardy doctor"]
+        case _:
+            return []
+
+
+def _after_a_stopped_commit(job: JobView) -> list[str]:
+    if job.error is not None and job.error.code == "commit.discarded":
+        return []
+    unknown = [effect.seq for effect in job.effects if effect.state is EffectState.UNKNOWN]
+    steps = [f'vardy commits resolve {job.id} {seq} --done --reason "…"    (or --not-done)' for seq in unknown]
+    steps.append(f"vardy commits requeue {job.id}")
+    if job.status is Status.PARTIAL:
+        steps.append(f'vardy commits discard {job.id} --reason "…"')
+    return steps

@@ -1,0 +1,66 @@
+"""Where commands write: JSON or text to standard output, everything else to standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import IO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from vardy_api.cli.text import visible
+
+PIPED_WIDTH = 10_000
+"""Columns where nobody's terminal sets a limit, so that pipes get whole lines."""
+
+
+class Output:
+    """The two streams. Colour and cutting to the width happen on a terminal only."""
+
+    @cached_property
+    def stdout(self) -> Console:
+        """For what was asked."""
+        return _console(sys.stdout)
+
+    @cached_property
+    def stderr(self) -> Console:
+        """For progress, questions and errors."""
+        return _console(sys.stderr)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person looks at standard output."""
+        return self.stdout.is_terminal
+
+    @property
+    def now(self) -> datetime:
+        """The time that `ago` and `until` are measured from."""
+        return datetime.now(UTC)
+
+    def line(self, text: str | Text = "", style: str = "") -> None:
+        """One paragraph, wrapped at the terminal's width."""
+        self.stdout.print(text if isinstance(text, Text) else Text(visible(text), style=style))
+
+    def raw(self, text: str) -> None:
+        """Text that must stay as it is, apart from characters that could deceive."""
+        sys.stdout.write(visible(text if text.endswith("\n") else text + "\n"))
+        sys.stdout.flush()
+
+    def table(self, *columns: str, whole: frozenset[str] = frozenset()) -> Table:
+        """An empty table without lines. Columns named in `whole` wrap; all others are cut to fit."""
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+        for column in columns:
+            if column in whole:
+                table.add_column(column.upper(), overflow="fold")
+            else:
+                table.add_column(column.upper(), overflow="ellipsis", no_wrap=True)
+        return table
+
+
+def _console(file: IO[str]) -> Console:
+    width = None if file.isatty() or "COLUMNS" in os.environ or "FORCE_COLOR" in os.environ else PIPED_WIDTH
+    return Console(file=file, width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)

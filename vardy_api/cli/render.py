@@ -1,0 +1,67 @@
+"""Draws what a command shows: one drawing for each shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from vardy_api.cli import drawings, report, tables
+from vardy_api.cli.bulk import BulkResult, DryRun
+from vardy_api.cli.checkup import Checkup
+from vardy_api.cli.next_steps import next_steps
+from vardy_api.cli.output import Output
+from vardy_api.shapes import (
+    ConsoleView,
+    KeyList,
+    KeyView,
+    NewKeyView,
+    PromptView,
+    RecipeList,
+    RecipeView,
+    RulesView,
+    SummaryPage,
+)
+from vardy_worker.contracts.functions import Catalogue, FunctionSpec
+from vardy_worker.contracts.view import JobView
+
+if TYPE_CHECKING:
+    from vardy_api.cli.shown import Shown
+
+
+_DRAWINGS: Mapping[type[BaseModel], Callable[[Output, Any, str], None]] = MappingProxyType(
+    {
+        JobView: lambda out, job, style: report.job_report(out, job, whole=style == "whole"),
+        SummaryPage: tables.summaries,
+        BulkResult: lambda out, result, _: tables.bulk_result(out, result),
+        DryRun: lambda out, plan, _: tables.dry_run(out, plan),
+        RecipeList: lambda out, found, _: tables.recipes(out, found),
+        KeyList: lambda out, found, _: tables.keys(out, found),
+        Catalogue: lambda out, catalogue, _: tables.functions(out, catalogue),
+        Checkup: lambda out, checkup, _: drawings.checkup(out, checkup),
+        FunctionSpec: lambda out, spec, _: drawings.function(out, spec),
+        ConsoleView: lambda out, view, _: drawings.console(out, view),
+        RecipeView: lambda out, view, style: drawings.recipe(out, view, saved=style == "saved"),
+        RulesView: drawings.rules,
+        PromptView: lambda out, view, _: drawings.prompt(out, view),
+        KeyView: lambda out, view, _: drawings.key(out, view),
+        NewKeyView: lambda out, view, _: drawings.key(out, view),
+    }
+)
+"""Every shape that a command can show; a test holds all commands against it."""
+
+
+def render(out: Output, shown: Shown) -> None:
+    """Draws the value, then the commands that may come next."""
+    _DRAWINGS[type(shown.data)](out, shown.data, shown.style)
+    hints = list(shown.hints)
+    if isinstance(shown.data, JobView) and not hints:
+        hints = next_steps(shown.data)
+    if hints:
+        out.line()
+        out.line("Next:", style="dim")
+        for hint in hints:
+            # Whole, however long: it is there to be copied.
+            out.stdout.print(f"  {hint}", soft_wrap=True)

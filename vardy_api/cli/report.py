@@ -1,0 +1,253 @@
+"""A job as a compact report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.highlighter import JSONHighlighter
+from rich.padding import Padding
+from rich.syntax import Syntax
+from rich.text import Text
+
+from vardy_api.cli.next_steps import short_digest
+from vardy_api.cli.text import ago, counted, duration, one_line, pretty_json, short_json, until, visible
+from vardy_worker.contracts.decision import Choice
+from vardy_worker.contracts.job import Mode
+from vardy_worker.contracts.journal import EffectState
+from vardy_worker.contracts.policy import Verdict
+from vardy_worker.contracts.status import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vardy_api.cli.output import Output
+    from vardy_worker.contracts.base import JsonValue
+    from vardy_worker.contracts.errors import ErrorInfo
+    from vardy_worker.contracts.execution import Ref
+    from vardy_worker.contracts.view import EffectView, JobView, PlanView, ProgramView
+
+ARGUMENTS_SHOWN = 300
+"""Characters of one effect's arguments in a compact report; a whole one cuts nothing."""
+_INDENT = (0, 0, 0, 2)
+
+_STATUS_STYLES = {
+    Status.SUCCESS: "bold green",
+    Status.PLANNED: "bold cyan",
+    Status.PENDING_APPROVAL: "bold yellow",
+    Status.PARTIAL: "bold magenta",
+    Status.QUEUED: "blue",
+    Status.RUNNING: "blue",
+    Status.COMMITTING: "blue",
+    Status.CANCELLED: "dim",
+}
+_VERDICT_STYLES = {Verdict.ALLOW: "green", Verdict.APPROVE: "yellow", Verdict.BLOCK: "red"}
+_STATE_STYLES = {
+    EffectState.SUCCEEDED: "green",
+    EffectState.RESOLVED_DONE: "green",
+    EffectState.FAILED: "red",
+    EffectState.UNKNOWN: "magenta",
+    EffectState.STARTED: "blue",
+    EffectState.SKIPPED: "dim",
+}
+
+
+def status_text(status: Status, stage: str = "") -> Text:
+    """A status in its colour."""
+    text = Text(status.value, style=_STATUS_STYLES.get(status, "bold red"))
+    return text.append(f" {stage}", style="dim") if stage else text
+
+
+def job_report(out: Output, job: JobView, *, whole: bool = False) -> None:
+    """Draws a job. `whole`: with program, params, all arguments, every rule's sentence, times and cost."""
+    _head(out, job)
+    if whole and job.params:
+        _section(out, "Params")
+        json_value(out, job.params)
+    if whole and job.program is not None:
+        _program(out, job.program)
+    if job.output is not None or job.output_refs:
+        _section(out, "Output")
+        json_value(out, job.output)
+        for reference in _references(job.output_refs):
+            out.line(f"  {reference}", style="dim")
+    for warning in job.warnings:
+        out.line(f"Warning: {warning}", style="yellow")
+    if job.plan is not None:
+        _plan(out, job, job.plan, whole=whole)
+        _approvals(out, job, job.plan)
+    if job.error is not None:
+        _error(out, job.error)
+    if whole:
+        _costs(out, job)
+
+
+def _head(out: Output, job: JobView) -> None:
+    head = Text(job.id).append("  ").append_text(status_text(job.status, job.stage.value if job.stage else ""))
+    if job.plan is not None:
+        head.append(f"  {_progress(job.plan)}", style="dim")
+    out.line(head)
+    asked = f"recipe {one_line(job.recipe)}" if job.recipe else one_line(job.request or "")
+    roles = f" ({', '.join(job.user.roles)})" if job.user.roles else ""
+    _fact(out, "asked", asked)
+    _fact(out, "for", one_line(job.user.id + roles))
+    if job.mode is Mode.PLAN:
+        _fact(out, "mode", "plan: nothing is executed")
+    when = ago(job.created_at, out.now)
+    if job.settled_at is not None:
+        when += f", took {duration((job.settled_at - job.created_at).total_seconds())}"
+    _fact(out, "when", when)
+
+
+def _progress(plan: PlanView) -> str:
+    counts = plan.counts
+    done = counts.succeeded + counts.resolved
+    parts = [f"{done} of {counted(counts.total, 'effect')} done"]
+    parts += [
+        f"{number} {word}"
+        for word, number in (("failed", counts.failed), ("unknown", counts.unknown), ("skipped", counts.skipped))
+        if number
+    ]
+    return ", ".join(parts)
+
+
+def _fact(out: Output, name: str, value: str) -> None:
+    out.line(Text(f"{name:<7}", style="dim").append(value, style="not dim"))
+
+
+def _section(out: Output, title: str, note: str = "") -> None:
+    out.line()
+    out.line(Text(title, style="bold").append(f"  {note}" if note else "", style="not bold dim"))
+
+
+def _program(out: Output, program: ProgramView) -> None:
+    attempts = f", {counted(program.attempts, 'model answer')}" if program.attempts else ""
+    _section(out, "Program", f"sha256 {program.sha256[:12]}{attempts}")
+    code(out, program.source, "javascript")
+    for finding in program.warnings:
+        out.line(f"Warning: line {finding.line}: {finding.message}", style="yellow")
+
+
+def _plan(out: Output, job: JobView, plan: PlanView, *, whole: bool) -> None:
+    expires = f"  expires {until(plan.expires_at, out.now)}" if plan.expires_at else ""
+    _section(out, "Plan", f"{short_digest(plan.digest)}  verdict {plan.verdict.value}{expires}")
+    show_errors = any(effect.error for effect in job.effects)
+    columns = ["seq", "function", "arguments", "verdict", "rules", "state", *(["error"] if show_errors else [])]
+    table = out.table(*columns, whole=frozenset({"arguments", "error"} if whole else {"error"}))
+    table.columns[0].justify = "right"
+    for effect in job.effects:
+        cells = [
+            Text(str(effect.seq)),
+            Text(visible(effect.function)),
+            Text(_arguments(effect, whole=whole)),
+            Text(effect.verdict.value, style=_VERDICT_STYLES[effect.verdict]),
+            Text(", ".join(map(visible, effect.rules)) or "default"),
+            Text(effect.state.value, style=_STATE_STYLES.get(effect.state, "")),
+        ]
+        if show_errors:
+            cells.append(Text(one_line(effect.error.message) if effect.error else ""))
+        table.add_row(*cells)
+    out.stdout.print(Padding(table, _INDENT))
+    for warning in plan.warnings:
+        out.line(f"  Warning: {warning}", style="yellow")
+    if whole or plan.verdict is not Verdict.ALLOW:
+        _reasons(out, job.effects)
+
+
+def _arguments(effect: EffectView, *, whole: bool) -> str:
+    arguments = short_json(effect.args, None if whole else ARGUMENTS_SHOWN)
+    return "; ".join([arguments, *_references(effect.refs)])
+
+
+def _reasons(out: Output, effects: Sequence[EffectView]) -> None:
+    """What the rules say, each sentence once, with the effects it is said of."""
+    said: dict[str, list[int]] = {}
+    for effect in effects:
+        if effect.message:
+            said.setdefault(effect.message, []).append(effect.seq)
+    for message, seqs in said.items():
+        which = f"effect {seqs[0]}" if len(seqs) == 1 else f"effects {seqs[0]} to {seqs[-1]} ({len(seqs)})"
+        out.line(f"  {which}: {one_line(message)}")
+
+
+def _approvals(out: Output, job: JobView, plan: PlanView) -> None:
+    if not plan.approvals and not job.decisions:
+        return
+    _section(out, "Approvals")
+    for need in plan.approvals:
+        given = f", given by {', '.join(need.approved_by)}" if need.approved_by else ""
+        who = " or ".join(need.roles) if need.roles else "anyone who may decide"
+        rule = need.rule or "the default"
+        out.line(f"  {rule}: {len(need.approved_by)} of {need.quorum} from {who}{given}")
+    for decision in job.decisions:
+        word = "approved" if decision.decision is Choice.APPROVE else "denied"
+        old = "" if decision.digest == plan.digest else " (an earlier plan)"
+        reason = f": {one_line(decision.reason)}" if decision.reason else ""
+        out.line(f"  {decision.user.id} {word}{old}{reason}")
+
+
+def _error(out: Output, error: ErrorInfo) -> None:
+    _section(out, "Error", error.code)
+    out.stdout.print(Padding(Text(visible(error.message)), _INDENT))
+    for name, value in error.details.items():
+        if name in {"findings", "problems"} and isinstance(value, list):
+            for finding in value:
+                out.line(f"  {_finding(finding)}")
+        else:
+            out.line(Text(f"  {name}: ", style="dim").append(short_json(value, ARGUMENTS_SHOWN), style="not dim"))
+
+
+def _finding(finding: JsonValue) -> str:
+    if not isinstance(finding, dict):
+        return short_json(finding)
+    place = f"line {finding['line']}, column {finding.get('column', 1)}: " if finding.get("line") else ""
+    at = f"{finding['at']}: " if finding.get("at") else ""
+    hint = f" ({finding['hint']})" if finding.get("hint") else ""
+    return one_line(f"{place}{at}{finding.get('message', short_json(finding))}{hint}")
+
+
+def _costs(out: Output, job: JobView) -> None:
+    timings = job.timings_ms.model_dump(by_alias=True)
+    spent = ", ".join(f"{name} {ms:.0f} ms" for name, ms in timings.items() if ms)
+    if spent:
+        out.line()
+        _fact(out, "times", spent)
+    if job.usage.model:
+        usage = job.usage
+        _fact(
+            out,
+            "model",
+            f"{usage.model}: {usage.prompt_tokens} + {usage.completion_tokens} tokens, {usage.cost_usd:.4f} USD",
+        )
+    for name, value in job.metadata.items():
+        _fact(out, "with", one_line(f"{name}={value}"))
+
+
+def _references(refs: Sequence[Ref]) -> list[str]:
+    """What each reference stands for. Apart from the data, so that no text can pose as one."""
+    return [
+        f"{visible(ref.at) or 'all of it'} = result of effect {ref.effect}"
+        + (f", its {visible(ref.path)}" if ref.path else "")
+        for ref in refs
+    ]
+
+
+def json_value(out: Output, value: JsonValue) -> None:
+    """A JSON value over several lines, coloured on a terminal."""
+    text = pretty_json(value)
+    if out.is_terminal and not isinstance(value, str):
+        out.stdout.print(Padding(JSONHighlighter()(Text(text)), _INDENT))
+    else:
+        out.raw(_indented(text))
+
+
+def code(out: Output, source: str, language: str) -> None:
+    """Source text, highlighted and wrapped on a terminal, as it is elsewhere."""
+    if out.is_terminal:
+        syntax = Syntax(visible(source), language, theme="ansi_dark", word_wrap=True, background_color="default")
+        out.stdout.print(Padding(syntax, _INDENT))
+    else:
+        out.raw(_indented(source))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.rstrip("\n").split("\n"))

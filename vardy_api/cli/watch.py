@@ -1,0 +1,78 @@
+"""Waiting for a job while its status can be seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.status import Status as Spinner
+from rich.text import Text
+
+from vardy_api.cli.exits import ExitCode
+from vardy_api.cli.shown import Shown
+from vardy_api.client_errors import WaitTimeout
+from vardy_worker.contracts.status import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from vardy_api.cli.session import Session
+    from vardy_worker.contracts.view import JobView
+
+LOOK_SECONDS = 1.0
+"""How often the shown status is renewed while somebody looks; the end is seen at once."""
+
+ENDED_WELL = frozenset({Status.SUCCESS, Status.PLANNED, Status.PENDING_APPROVAL})
+"""Settled as asked, or waiting for people: a command that ran the job succeeded."""
+
+
+def settle(session: Session, job: JobView, *, wait: bool, timeout_seconds: float | None) -> Shown:
+    """The job when it has settled (or as it is, without waiting), and the exit code it means."""
+    if not wait:
+        return Shown(job)
+    try:
+        settled = wait_for(session, job, timeout_seconds=timeout_seconds)
+    except WaitTimeout as error:
+        return Shown(error.job, failure=error)
+    return Shown(settled, exit_code=ExitCode.OK if settled.status in ENDED_WELL else ExitCode.ERROR)
+
+
+def wait_for(session: Session, job: JobView | str, *, timeout_seconds: float | None, prefix: str = "") -> JobView:
+    """Waits until the job settles, with a spinner on a terminal. Raises `WaitTimeout`, `Interrupted`."""
+    job_id = job if isinstance(job, str) else job.id
+    stderr: Console = session.out.stderr
+    try:
+        if not stderr.is_terminal or session.as_json:
+            return session.client.wait(job, timeout_seconds=timeout_seconds)
+        with stderr.status(Text(f"{prefix}{job_id}"), spinner="dots") as spinner:
+            return _wait_in_steps(session.client.wait, job, timeout_seconds, _renew(spinner, prefix))
+    except KeyboardInterrupt:
+        stderr.print(f"Job {job_id} goes on; see it with `vardy jobs wait {job_id}`.")
+        raise
+
+
+def _renew(spinner: Spinner, prefix: str) -> Callable[[JobView], None]:
+    def renew(job: JobView) -> None:
+        stage = f" {job.stage.value}" if job.stage else ""
+        spinner.update(Text(f"{prefix}{job.id} {job.status.value}{stage}"))
+
+    return renew
+
+
+def _wait_in_steps(
+    wait: Callable[..., JobView],
+    job: JobView | str,
+    timeout_seconds: float | None,
+    renew: Callable[[JobView], None],
+) -> JobView:
+    """Waits in short steps, and tells `renew` how the job looks after each."""
+    left = timeout_seconds
+    while True:
+        step = LOOK_SECONDS if left is None else min(LOOK_SECONDS, left)
+        try:
+            return wait(job, timeout_seconds=step)
+        except WaitTimeout as error:
+            renew(error.job)
+            if left is not None and (left := left - step) <= 0:
+                raise WaitTimeout(error.job, timeout_seconds or 0) from None
+            job = error.job
