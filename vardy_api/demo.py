@@ -214,11 +214,10 @@ def run_demo(
 
     with tempfile.TemporaryDirectory(prefix="vardy-demo-") as temporary:
         folder = data_dir or Path(temporary)
-        # The demo is about the demo shop, whatever the environment names.
-        for name in ("VARDY_FUNCTIONS", "VARDY_RULES", "VARDY_DEMO_DIR"):
-            os.environ.pop(name, None)
         out.print("Starting an embedded server, a worker and the API …")
-        with Stack(data_dir=folder, show=keep) as stack:
+        # The demo is about the demo shop, whatever the environment names.
+        demo_shop = {"VARDY_FUNCTIONS": "", "VARDY_RULES": "", "VARDY_DEMO_DIR": ""}
+        with Stack(data_dir=folder, show=keep, environment=demo_shop) as stack:
             model = "the scripted model, which is no AI" if stack.scripted else os.environ["VARDY_MODEL"]
             out.print(f"Ready after {time.monotonic() - began:.1f} s. The model: {model}.")
             with Vardy(stack.url, api_key=stack.api_key) as vardy:

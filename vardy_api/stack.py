@@ -34,7 +34,7 @@ from vardy_worker.store.redis_documents import RedisDocuments
 from vardy_worker.store.redis_presence import RedisPresence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import TracebackType
     from typing import Self
 
@@ -46,8 +46,8 @@ DEMO_FUNCTIONS = "vardy_worker.demo.shop:functions"
 class Stack:
     """A running Vardy; a context manager. `url` and `api_key` are there once it has started.
 
-    Settings of the environment win; what is not set gets the demo's functions, rules and
-    model. `show(name, line)` gets what the processes write.
+    Settings of the process's environment, or of `environment`, win; what is not set gets the
+    demo's functions, rules and model. `show(name, line)` gets what the processes write.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class Stack:
         port: int = 0,
         redis_url: str = "",
         show: Callable[[str, str], None],
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         self.data_dir = data_dir
         self.port = port or _free_port()
@@ -66,6 +67,7 @@ class Stack:
         self.children: list[Child] = []
         self._redis_url = redis_url
         self._show = show
+        self._given = {**os.environ, **(environment or {})}
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -84,7 +86,7 @@ class Stack:
     @property
     def uses_demo_shop(self) -> bool:
         """Whether the functions are the demo's."""
-        return not os.environ.get("VARDY_FUNCTIONS")
+        return not self._given.get("VARDY_FUNCTIONS")
 
     def stop(self) -> None:
         """Stops everything in reverse order. Idempotent."""
@@ -94,12 +96,26 @@ class Stack:
         """A process that ended by itself, if any did."""
         return next((child for child in self.children if not child.is_running), None)
 
-    def restart_worker(self) -> None:
-        """Starts the worker anew, for settings or functions that changed."""
-        worker = next(child for child in self.children if child.name == "worker")
-        worker.stop()
-        self.children.remove(worker)
-        self._start_worker()
+    @property
+    def redis_url(self) -> str:
+        """The server's address, password included."""
+        return self._redis_url
+
+    def restart_worker(self) -> float:
+        """Stops the worker and starts it anew; returns the seconds the start took."""
+        return self._restart("worker", self._start_worker)
+
+    def restart_api(self) -> float:
+        """Stops the API and starts it anew; returns the seconds the start took."""
+        return self._restart("api", self._start_api)
+
+    def _restart(self, name: str, start: Callable[[], None]) -> float:
+        child = next(child for child in self.children if child.name == name)
+        child.stop()
+        self.children.remove(child)
+        began = time.monotonic()
+        start()
+        return time.monotonic() - began
 
     def _start(self) -> None:
         self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -112,14 +128,14 @@ class Stack:
         self._start_api()
 
     def _environment(self) -> dict[str, str]:
-        environment = dict(os.environ)
+        environment = dict(self._given)
         environment["VARDY_REDIS_URL"] = self._redis_url
-        environment.setdefault("VARDY_SECRET_KEY", self._kept_secret("secret-key"))
+        environment["VARDY_SECRET_KEY"] = environment.get("VARDY_SECRET_KEY") or self._kept_secret("secret-key")
         if self.uses_demo_shop:
             environment["VARDY_FUNCTIONS"] = DEMO_FUNCTIONS
-            environment.setdefault("VARDY_DEMO_DIR", str(self.data_dir / "shop"))
+            environment["VARDY_DEMO_DIR"] = environment.get("VARDY_DEMO_DIR") or str(self.data_dir / "shop")
             rules = resources.files("vardy_worker.demo").joinpath("rules.yaml")
-            environment.setdefault("VARDY_RULES", str(rules))
+            environment["VARDY_RULES"] = environment.get("VARDY_RULES") or str(rules)
         if not environment.get("VARDY_MODEL"):
             self.scripted = self._open.enter_context(ScriptedModel())
             environment |= self.scripted.environment()
@@ -149,7 +165,7 @@ class Stack:
 
     @property
     def _namespace(self) -> str:
-        return load_settings(redis_url=self._redis_url).namespace
+        return self._given.get("VARDY_NAMESPACE") or load_settings().namespace
 
     def _api_ready(self) -> bool:
         try:
@@ -170,7 +186,7 @@ class Stack:
 
     def _install_key(self) -> str:
         """The key with every scope that may name any user, the same at every start."""
-        token = os.environ.get("VARDY_DEV_API_KEY") or self._kept_secret("api-key")
+        token = self._given.get("VARDY_DEV_API_KEY") or self._kept_secret("api-key")
         client = connect(self._redis_url)
         try:
             keys = KeyOperations(RedisDocuments(client, self._namespace), SystemClock())

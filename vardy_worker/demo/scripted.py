@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal
 from vardy_worker.demo.phrases import Answer, answer_to
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
     from typing import Self
 
@@ -81,10 +82,19 @@ class Received:
 class ScriptedModel:
     """The server, in a thread of this process; also a context manager.
 
-    `delay_seconds` is the time each answer takes, for measurements of waiting.
+    `answer` says what it answers to a conversation of (role, content): by default the
+    phrases of the demo. `delay_seconds` is the time each answer takes, for measurements
+    of waiting.
     """
 
-    def __init__(self, port: int = 0, *, delay_seconds: float = 0) -> None:
+    def __init__(
+        self,
+        port: int = 0,
+        *,
+        answer: Callable[[list[tuple[str, str]]], Answer] = answer_to,
+        delay_seconds: float = 0,
+    ) -> None:
+        self.answer = answer
         self.delay_seconds = delay_seconds
         self.stopping = threading.Event()
         self._port = port
@@ -237,7 +247,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._answer(str(request.get("model", "scripted")), messages, len(body), fault)
 
     def _answer(self, model: str, messages: list[tuple[str, str]], body_bytes: int, fault: Fault | None) -> None:
-        answer = answer_to(messages)
+        answer = self.server.scripted.answer(messages)
         match fault:
             case HttpFault():
                 message = fault.message or f"The scripted model fails as told; it was asked: {messages[-1][1]}"

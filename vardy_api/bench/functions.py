@@ -1,0 +1,30 @@
+"""The functions that the benchmarks register: as little work of their own as possible."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+from vardy_worker import Functions
+
+functions = Functions()
+
+PROGRAM = """async function run(params) {
+  const rows = await list_rows({ count: params.count });
+  return { rows: rows.length, sum: rows.reduce((sum, row) => sum + row.amount, 0) };
+}
+"""
+"""One read, and an output that depends on the data."""
+
+
+class Row(BaseModel):
+    """One small row."""
+
+    id: int
+    name: str
+    amount: int
+
+
+@functions.read
+def list_rows(count: int) -> list[Row]:
+    """As many rows as asked for."""
+    return [Row(id=number, name=f"row {number}", amount=number * 3) for number in range(count)]

@@ -1,0 +1,66 @@
+"""Runs benchmarks by name and prints what they measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from vardy_api.bench.sandbox import sandbox_start
+from vardy_api.bench.service import latency, start, throughput, tokens
+from vardy_worker.contracts.errors import RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from vardy_api.bench.measuring import Measurement
+
+BENCHMARKS: Mapping[str, Callable[[], Measurement]] = {
+    "sandbox_start": sandbox_start,
+    "start": start,
+    "tokens": tokens,
+    "latency": latency,
+    "throughput": throughput,
+}
+
+
+def run_bench(names: tuple[str, ...] = (), *, as_json: bool = False) -> int:
+    """Runs the named benchmarks, or all; 0 when all were measured, whether or not targets were met.
+
+    Raises `RequestError` for a name that is none.
+    """
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        raise RequestError(f"There is no benchmark {unknown[0]}; there are {', '.join(BENCHMARKS)}.")
+    progress = Console(stderr=True)
+    results = []
+    for name in names or BENCHMARKS:
+        with progress.status(f"measuring {name} …"):
+            results.append(BENCHMARKS[name]())
+    if as_json:
+        sys.stdout.write(json.dumps([result.as_json() for result in results], ensure_ascii=False, indent=2) + "\n")
+    else:
+        Console().print(_table(results))
+    return 0
+
+
+def _table(results: list[Measurement]) -> Table:
+    table = Table(title="Measured against floors of the same run", title_justify="left")
+    for column in ("name", "measures", "value", "floor", "ratio", "target", "met"):
+        table.add_column(column, overflow="fold")
+    for result in results:
+        floor = "" if result.floor is None else f"{result.floor:,.2f} {result.unit}\n{result.floor_what}"
+        details = "".join(f"\n{key} {value}" for key, value in result.details.items())
+        table.add_row(
+            result.name,
+            result.what,
+            f"{result.value:,.2f} {result.unit}{details}",
+            floor,
+            "" if result.ratio is None else f"{result.ratio:.2f} ×",
+            result.target,
+            "yes" if result.met else "no",
+        )
+    return table

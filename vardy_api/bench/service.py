@@ -1,0 +1,223 @@
+"""`throughput`, `latency`, `start` and `tokens`: the processes as they run in production."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx
+
+from vardy_api.bench.floors import ROWS, QuickjsRs, noop_api, noop_worker, until_true
+from vardy_api.bench.functions import PROGRAM
+from vardy_api.bench.measuring import Measurement, interleaved, median_seconds, percentile, seconds_of
+from vardy_api.client import Vardy
+from vardy_api.stack import Stack
+from vardy_worker.contracts.ids import new_job_id
+from vardy_worker.contracts.job import JobRecord, Submission
+from vardy_worker.contracts.recipe import Recipe
+from vardy_worker.contracts.status import Status, is_settled
+from vardy_worker.contracts.user import User
+from vardy_worker.demo.phrases import Answer
+from vardy_worker.demo.scripted import ScriptedModel
+from vardy_worker.queue import CeleryQueue, make_celery
+from vardy_worker.settings import load_settings
+from vardy_worker.store.connection import connect
+from vardy_worker.store.redis_jobs import RedisJobStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BENCH_USER = User(id="bench")
+FUNCTIONS = "vardy_api.bench.functions:functions"
+THROUGHPUT_JOBS = 300
+THROUGHPUT_ROUNDS = 3
+LATENCY_JOBS = 60
+LATENCY_ROUNDS = 3
+START_ROUNDS = 3
+API_START_SECONDS_MAX = 1.5
+WORKER_START_SECONDS_MAX = 3.0
+FEW_ROWS, MANY_ROWS = 10, 100_000
+RECIPE = "bench"
+
+
+@contextmanager
+def _stack(**environment: str) -> Iterator[Stack]:
+    with tempfile.TemporaryDirectory(prefix="vardy-bench-") as folder:
+        given = {"VARDY_FUNCTIONS": FUNCTIONS, "VARDY_LOG_LEVEL": "warning", **environment}
+        with Stack(data_dir=Path(folder), show=lambda _name, _line: None, environment=given) as stack:
+            yield stack
+
+
+def throughput() -> Measurement:
+    """Recipe jobs (one read, no AI) settled per second by one worker."""
+    with ExitStack() as opened:
+        stack = opened.enter_context(_stack())
+        settings = load_settings(redis_url=stack.redis_url)
+        noops = opened.enter_context(
+            noop_worker(stack.redis_url, settings.namespace, concurrency=settings.worker_concurrency)
+        )
+        client = connect(stack.redis_url)
+        opened.callback(client.close)
+        store = RedisJobStore(client, settings.namespace)
+        queue = CeleryQueue(make_celery(settings), settings)
+        floor_run = QuickjsRs()
+        opened.callback(floor_run.close)
+
+        def jobs() -> float:
+            return seconds_of(lambda: _settle_many(store, queue, THROUGHPUT_JOBS)) / THROUGHPUT_JOBS
+
+        def tasks() -> float:
+            return seconds_of(lambda: noops.many(THROUGHPUT_JOBS)) / THROUGHPUT_JOBS
+
+        jobs()
+        per_job, per_task, per_run = interleaved(
+            THROUGHPUT_ROUNDS, jobs, tasks, lambda: median_seconds(floor_run.run, 20)
+        )
+    floor = 1 / (per_task + per_run)
+    ratio = (1 / per_job) / floor
+    return Measurement(
+        name="throughput",
+        what="recipe jobs settled per second, one worker",
+        value=1 / per_job,
+        unit="jobs/s",
+        floor=floor,
+        floor_what="one Celery no-op and one quickjs-rs run, one after the other",
+        ratio=ratio,
+        target="≥ 1.0 ×",
+        met=ratio >= 1,
+        details={"noop_ms": round(per_task * 1000, 3), "quickjs_rs_ms": round(per_run * 1000, 3)},
+    )
+
+
+def _settle_many(store: RedisJobStore, queue: CeleryQueue, count: int) -> None:
+    recipe = Recipe(name=RECIPE, source=PROGRAM)
+    waiting = []
+    for _ in range(count):
+        record = JobRecord(
+            id=new_job_id(),
+            owner="bench",
+            submission=Submission(recipe=RECIPE, params={"count": len(ROWS)}, user=BENCH_USER),
+            recipe=recipe,
+            created_at_ms=time.time_ns() // 1_000_000,
+        )
+        store.submit(record, None, due_at_ms=record.created_at_ms + 60_000)
+        queue.publish("run", record.id)
+        waiting.append(record.id)
+
+    def all_settled() -> bool:
+        while waiting:
+            state = store.version(waiting[-1])
+            if state is None or not is_settled(state[1]):
+                return False
+            if state[1] is not Status.SUCCESS:
+                raise RuntimeError(f"a job ended as {state[1]}")
+            waiting.pop()
+        return True
+
+    until_true(all_settled)
+
+
+def latency() -> Measurement:
+    """Submit over HTTP until the waiting client sees the job settled, on an idle system."""
+    samples: list[float] = []
+    with ExitStack() as opened:
+        stack = opened.enter_context(_stack())
+        settings = load_settings(redis_url=stack.redis_url)
+        noops = opened.enter_context(noop_worker(stack.redis_url, settings.namespace, concurrency=4))
+        address = opened.enter_context(noop_api())
+        http = opened.enter_context(httpx.Client())
+        vardy = opened.enter_context(Vardy(stack.url, api_key=stack.api_key))
+        floor_run = QuickjsRs()
+        opened.callback(floor_run.close)
+        vardy.save_recipe(RECIPE, source=PROGRAM, params_schema={"type": "object"})
+
+        def job() -> float:
+            params = {"count": len(ROWS)}
+            taken = seconds_of(lambda: vardy.run(recipe=RECIPE, params=params, user=BENCH_USER))
+            samples.append(taken)
+            return taken
+
+        def floor() -> float:
+            def parts() -> None:
+                http.post(address, json={"recipe": RECIPE})
+                noops.one()
+                floor_run.run()
+
+            return seconds_of(parts)
+
+        floors: list[float] = []
+        for _ in range(5):
+            job()
+            floor()
+        samples.clear()
+        for _ in range(LATENCY_ROUNDS * LATENCY_JOBS):
+            job()
+            floors.append(floor())
+    ours = {share: percentile(samples, share) for share in (0.5, 0.99)}
+    theirs = {share: percentile(floors, share) for share in (0.5, 0.99)}
+    ratio, tail = ours[0.5] / theirs[0.5], ours[0.99] / theirs[0.99]
+    return Measurement(
+        name="latency",
+        what="submit over HTTP to settled, idle, p50",
+        value=ours[0.5] * 1000,
+        unit="ms",
+        floor=theirs[0.5] * 1000,
+        floor_what="one FastAPI no-op, one Celery no-op, one quickjs-rs run",
+        ratio=ratio,
+        target="p50 ≤ 1.5 ×, p99 ≤ 2.5 ×",
+        met=ratio <= 1.5 and tail <= 2.5,  # noqa: PLR2004 - the target, as it is printed
+        details={"p99_ms": round(ours[0.99] * 1000, 2), "p99_ratio": round(tail, 2)},
+    )
+
+
+def start() -> Measurement:
+    """`vardy api` and `vardy worker`, from the command to serving."""
+    with _stack() as stack:
+        worker_seconds, api_seconds = interleaved(START_ROUNDS, stack.restart_worker, stack.restart_api)
+    met = api_seconds <= API_START_SECONDS_MAX and worker_seconds <= WORKER_START_SECONDS_MAX
+    return Measurement(
+        name="start",
+        what="worker ready (API in details)",
+        value=worker_seconds,
+        unit="s",
+        target=f"API ≤ {API_START_SECONDS_MAX} s, worker ≤ {WORKER_START_SECONDS_MAX} s",
+        met=met,
+        details={"api_s": round(api_seconds, 2), "worker_s": round(worker_seconds, 2)},
+    )
+
+
+def tokens() -> Measurement:
+    """Bytes sent to the main model by a run, while the data it reads grows."""
+
+    def answer(_messages: list[tuple[str, str]]) -> Answer:
+        return Answer(f"```javascript\n{PROGRAM}```")
+
+    with ScriptedModel(answer=answer) as model:
+        # The data of the bigger job is beyond the default limits; they are not what is measured.
+        bigger = {"VARDY_CALL_RESULT_BYTES_MAX": str(32 * 1024 * 1024), "VARDY_GUEST_MEMORY_MIB_MAX": "512"}
+        with _stack(**model.environment(), **bigger) as stack, Vardy(stack.url, api_key=stack.api_key) as vardy:
+            sent = {rows: _bytes_sent(vardy, model, rows) for rows in (FEW_ROWS, MANY_ROWS)}
+    ratio = sent[MANY_ROWS] / sent[FEW_ROWS]
+    return Measurement(
+        name="tokens",
+        what=f"bytes to the model, {MANY_ROWS:,} rows against {FEW_ROWS}",
+        value=sent[MANY_ROWS],
+        unit="bytes",
+        floor=sent[FEW_ROWS],
+        floor_what=f"the same job over {FEW_ROWS} rows",
+        ratio=ratio,
+        target="1.00 ×",
+        met=sent[MANY_ROWS] == sent[FEW_ROWS],
+    )
+
+
+def _bytes_sent(vardy: Vardy, model: ScriptedModel, rows: int) -> int:
+    model.forget()
+    # The digits of the count are the request's own, so they must not differ in length.
+    job = vardy.run("how many rows are there?", params={"count": rows}, user=BENCH_USER)
+    if job.status is not Status.SUCCESS or job.output["rows"] != rows:
+        raise RuntimeError(f"the job ended as {job.status}: {job.error}")
+    return sum(len(received.body) for received in model.requests)
