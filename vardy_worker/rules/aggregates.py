@@ -63,9 +63,12 @@ class PlanTotals:
             if isinstance(value, bool) or not isinstance(value, int | float | str):
                 raise _unreadable(effect, argument, "is not a number")
             try:
-                total = _SUMS.add(total, Decimal(value if isinstance(value, int | str) else repr(value)))
+                term = Decimal(value if isinstance(value, int | str) else repr(value))
+                total = _SUMS.add(total, term)
             except DecimalException:
                 raise _unreadable(effect, argument, "is not a number that can be added up") from None
+            if not term.is_finite():
+                raise _unreadable(effect, argument, "is not a finite number")
         if shape.kind != "int":
             return _float(total)
         if not INT64_MIN <= total <= INT64_MAX:

@@ -29,8 +29,9 @@ _FINITE_OVERLOAD = "finite_double"
 _NOT_FINITE = "number is not finite"
 
 _PROBLEM = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*)")
-_UNBOUND = re.compile(r'No value with name "([^"]*)" found')
-_OVERLOAD = re.compile(r"No matching overloads? found\s*:\s*([^()]*)\(([\w., ()<>]*)\)")
+# Anchored, because what follows may quote a value that looks like one of these.
+_UNBOUND = re.compile(r'[A-Z_]+: No value with name "([^"]*)" found')
+_OVERLOAD = re.compile(r"[A-Z_]+: No matching overloads found : ([^()\s]*)(?:\(([\w., ()<>]*)\))?")
 
 _REASONS = (
     ("Key not found", "it reads a key that is not there"),
@@ -38,9 +39,12 @@ _REASONS = (
     ("budget exceeded", "its loops exceed the budget of an evaluation"),
     ("divide by zero", "it divides by zero"),
     ("modulus by zero", "it divides by zero"),
-    ("overflow", "an integer overflows"),
+    ("overflow", "a number overflows"),
+    ("out of ", "a number is out of range"),
     ("invalid regular expression", "a regular expression is not valid"),
     ("cannot convert", "a value cannot be converted"),
+    ("conversion", "a value cannot be converted"),
+    ("construction from null", "a text is not valid Unicode"),
     ("SELECT", "it reads a field of something that has no fields"),
     ("index out of bounds", "it reads an element that is not there"),
     ("Index error", "it reads an element that is not there"),
@@ -75,7 +79,7 @@ class CelProgram:
                 return result.value() is True
             if kind == cel.Type.ERROR:
                 return _failure(str(result.value()))
-            return Failed(f"it gives {_a(str(kind.name()).lower())} instead of true or false")
+            return Failed(f"it gives {_a(_plain(kind))} instead of true or false")
         except Exception as error:  # noqa: BLE001 - whatever the library raises must block
             return _failure(str(error))
 
@@ -226,17 +230,25 @@ def _readable(types: str) -> str:
 
 
 def _failure(message: str) -> Unbound | Failed:
-    unbound = _UNBOUND.search(message)
+    unbound = _UNBOUND.match(message)
     if unbound:
         return Unbound(unbound[1][0].lower() + unbound[1][1:])
-    overload = _OVERLOAD.search(message)
+    overload = _OVERLOAD.match(message)
     if overload:
-        hint = "; test it with `!= null` first" if "null_type" in overload[2] else ""
-        return Failed(f"`{overload[1].strip().strip('_')}` cannot be applied to ({_readable(overload[2])}){hint}")
+        operator, types = overload[1].replace("<jump_condition>", "? :").strip("_"), overload[2]
+        if types is None:
+            return Failed(f"`{operator}` cannot be applied to these types")
+        hint = "; test it with `!= null` first" if "null_type" in types else ""
+        return Failed(f"`{operator}` cannot be applied to ({_readable(types)}){hint}")
     for part, reason in _REASONS:
         if part in message:
             return Failed(reason)
     return Failed("the evaluation failed")
+
+
+def _plain(kind: cel.Type) -> str:
+    """The name of a type without what it holds."""
+    return str(kind.name()).lower().partition("<")[0].removesuffix("_type")
 
 
 def _a(name: str) -> str:
