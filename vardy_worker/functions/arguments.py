@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from vardy_worker.contracts.base import JsonObject, JsonValue, safe_integers
-from vardy_worker.functions.integers import restore_integers
+from vardy_worker.functions.integers import DEPTH_MAX, NestedTooDeeplyError, restore_integers
 from vardy_worker.functions.problems import problem, validation_problems
 from vardy_worker.ports import BadArguments, GoodArguments
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from vardy_worker.contracts.functions import FunctionSpec
     from vardy_worker.functions.signature import FunctionTypes
-
-NOT_AN_OBJECT = "takes one object of named arguments"
 
 
 def check_arguments(types: FunctionTypes, spec: FunctionSpec, args: JsonValue) -> GoodArguments | BadArguments:
@@ -44,11 +42,23 @@ def bind_arguments(types: FunctionTypes, spec: FunctionSpec, args: JsonValue) ->
     stand for what JSON has no form for (dates, decimals, UUIDs, enums), and decimal
     strings for integers.
     """
+    given = read_object(spec, args)
+    if isinstance(given, BadArguments):
+        return given
+    return validate(types.arguments, given, spec.input_schema)
+
+
+def read_object(spec: FunctionSpec, args: JsonValue) -> JsonObject | BadArguments:
+    """The argument object with its integers restored; nothing at all counts as an empty one."""
     if args is None:
-        args = {}
+        return {}
     if not isinstance(args, dict):
-        return BadArguments((problem("", NOT_AN_OBJECT, "an object"),))
-    return validate(types.arguments, restore_integers(args, spec.input_schema), spec.input_schema)
+        return BadArguments((problem("", "takes one object of named arguments", "an object"),))
+    try:
+        restored: JsonObject = restore_integers(args, spec.input_schema)
+    except NestedTooDeeplyError:
+        return BadArguments((problem("", f"is nested deeper than {DEPTH_MAX} levels", "an object"),))
+    return restored
 
 
 def validate(
@@ -58,8 +68,7 @@ def validate(
     try:
         text = to_json(args, inf_nan_mode="constants")
     except ValueError:
-        # Too deep, cyclic, or text that is no Unicode; pydantic's own words may quote it.
-        return BadArguments((problem("", "is nested too deeply, or has text that is not valid Unicode"),))
+        return BadArguments((problem("", "has text that is not valid Unicode"),))
     try:
         return adapter.validate_json(text, strict=True)
     except ValidationError as error:

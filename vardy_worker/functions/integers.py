@@ -14,20 +14,32 @@ if TYPE_CHECKING:
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,4000})\Z")
 """How JavaScript writes a BigInt; longer ones than Python reads by default stay strings."""
 
+DEPTH_MAX = 100
+"""How deep arguments may be nested; what checks and stores them is recursive."""
+
+
+class NestedTooDeeplyError(ValueError):
+    """A value is nested deeper than `DEPTH_MAX`."""
+
 
 def restore_integers(value: JsonValue, schema: JsonObject) -> JsonValue:
-    """The value with decimal strings as integers, wherever its schema wants an integer and no string."""
-    return _restore(value, alternatives(schema, schema), schema)
+    """The value with decimal strings as integers, wherever its schema wants an integer and no string.
+
+    Raises `NestedTooDeeplyError`.
+    """
+    return _restore(value, alternatives(schema, schema), schema, DEPTH_MAX)
 
 
-def _restore(value: JsonValue, places: Alternatives, root: JsonObject) -> JsonValue:
+def _restore(value: JsonValue, places: Alternatives, root: JsonObject, depth: int) -> JsonValue:
     if isinstance(value, str):
         return int(value) if _DECIMAL.match(value) and _only_integer(places) else value
+    if not isinstance(value, dict | list):
+        return value
+    if depth == 0:
+        raise NestedTooDeeplyError
     if isinstance(value, dict):
-        return {key: _restore(item, step(places, str(key), root), root) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_restore(item, step(places, str(index), root), root) for index, item in enumerate(value)]
-    return value
+        return {key: _restore(item, step(places, str(key), root), root, depth - 1) for key, item in value.items()}
+    return [_restore(item, step(places, str(index), root), root, depth - 1) for index, item in enumerate(value)]
 
 
 def _only_integer(places: Iterable[JsonObject]) -> bool:

@@ -17,8 +17,7 @@ from vardy_worker.contracts.base import (
     safe_integers,
 )
 from vardy_worker.contracts.functions import Catalogue, FunctionKind, FunctionSpec
-from vardy_worker.functions.arguments import NOT_AN_OBJECT, in_order, to_stored, validate
-from vardy_worker.functions.integers import restore_integers
+from vardy_worker.functions.arguments import in_order, read_object, to_stored, validate
 from vardy_worker.functions.problems import problem, unique, unknown_argument, wrong_type
 from vardy_worker.functions.subschema import ANY, Alternatives, at_pointer, expected, kinds, literals, step
 from vardy_worker.ports import BadArguments, GoodArguments
@@ -61,9 +60,9 @@ def check_with_references(
     if spec.kind is FunctionKind.READ:
         message = "is the result of a write, which does not exist before the plan is committed: pass it only to a write"
         return BadArguments(tuple(problem(ref.at, message) for ref in refs))
-    if not isinstance(args, dict) or any(not ref.at.startswith("/") for ref in refs):
-        return BadArguments((problem("", NOT_AN_OBJECT, "an object"),))
-    args = restore_integers(args, spec.input_schema)
+    args = read_object(spec, args if all(ref.at.startswith("/") for ref in refs) else "one reference")
+    if isinstance(args, BadArguments):
+        return args
     problems = [found for ref in refs for found in _reference_problems(ref, catalogue, spec, effects)]
     whole = {parts[0] for parts in map(_parts, refs) if len(parts) == 1}
     holed = {parts[0] for parts in map(_parts, refs) if len(parts) > 1}
@@ -191,7 +190,23 @@ def _schema_problems(error: ValidationError, args: JsonObject, schema: JsonObjec
         known = {name for place in at_pointer(schema, at) for name in place.get("properties", {})}
         for extra in (name for name in found if name not in known):
             yield unknown_argument(at + make_pointer([extra]), schema)
+    elif (branch := _meant_branch(error)) is not None:
+        for inner in branch:
+            yield from _schema_problems(inner, args, schema)
     elif keyword in {"type", "anyOf", "oneOf", "enum", "const"}:
         yield wrong_type(at, wanted, args)
     else:
         yield problem(at, f"breaks the limit {keyword} = {limit}", wanted)
+
+
+def _meant_branch(error: ValidationError) -> list[ValidationError] | None:
+    """The errors of the one branch of a union whose JSON type the value has, where there is just one."""
+    branches: dict[Any, list[ValidationError]] = {}
+    for inner in error.context or ():
+        branches.setdefault(inner.schema_path[0], []).append(inner)
+    meant = [
+        errors
+        for errors in branches.values()
+        if not any(inner.validator == "type" and not inner.path for inner in errors)
+    ]
+    return meant[0] if len(meant) == 1 else None
