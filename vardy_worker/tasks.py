@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 def register_tasks(celery: Celery, worker: Callable[[], WorkerProcess]) -> None:
     """Registers the tasks; `worker()` is the process that runs them, there once Celery has started it."""
 
-    @celery.task(name=TASKS["run"])
+    @celery.task(name=TASKS["run"])  # type: ignore[untyped-decorator] # celery ships no types
     def run(job_id: str) -> None:
         worker().run(job_id)
 
-    @celery.task(name=TASKS["commit"])
+    @celery.task(name=TASKS["commit"])  # type: ignore[untyped-decorator] # the same
     def commit(job_id: str) -> None:
         worker().commit(job_id)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from vardy_worker.contracts.status import RESULT_STATUSES, TRANSITIONS, Status
 
-TEXT = Path("docs/statuses.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[3] / "docs" / "statuses.md").read_text(encoding="utf-8")
 ANY_RESULT = "any result but `PARTIAL`"
 
 
