@@ -52,9 +52,18 @@ class Api(FastAPI):
                 schema = model.model_json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
                 schemas.update(schema.pop("$defs", {}))
                 schemas[model.__name__] = schema
-            for unused in ("HTTPValidationError", "ValidationError"):
-                schemas.pop(unused, None)
+            _drop_framework_errors(document)
         return self.openapi_schema or {}
+
+
+def _drop_framework_errors(document: dict[str, Any]) -> None:
+    """Takes out the framework's own shape of a 422: no route answers it."""
+    for unused in ("HTTPValidationError", "ValidationError"):
+        document["components"]["schemas"].pop(unused, None)
+    for methods in document["paths"].values():
+        for route in methods.values():
+            if "application/json" in route["responses"].get("422", {}).get("content", {}):
+                del route["responses"]["422"]
 
 
 def make_app(

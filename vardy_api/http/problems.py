@@ -39,13 +39,13 @@ _log = get_logger(__name__)
 def problem(
     code: str, detail: str, details: Mapping[str, Any] | None = None, *, instance: str | None = None
 ) -> Problem:
-    """The problem document of a code."""
+    """The problem document of a code; `detail` becomes a whole sentence."""
     status, title = PROBLEMS[code]
     return Problem(
         type=f"/problems/{code}",
         title=title,
         status=status,
-        detail=detail,
+        detail=detail if detail.endswith((".", "!", "?")) else f"{detail}.",
         code=code,
         details=dict(details or {}),
         instance=instance,
@@ -103,7 +103,7 @@ def validation_problem(error: RequestValidationError) -> Problem:
         problems.append({"at": at, "message": str(item["msg"]).removeprefix("Value error, ")})
     first = problems[0]
     where = first["at"] or "the body"
-    return problem("request.invalid", f"{where}: {first['message']}.", {"problems": problems})
+    return problem("request.invalid", f"{where}: {first['message']}", {"problems": problems})
 
 
 _ROUTING = {404: "request.not_found", 405: "request.method", 413: "request.too_large", 400: "request.malformed"}
@@ -120,7 +120,7 @@ def routing_problem(error: HTTPException, request: Request) -> Problem:
         case None:
             return unexpected(error)
         case _:
-            detail = f"{PROBLEMS[code][1]}."
+            detail = PROBLEMS[code][1]
     return problem(code, detail)
 
 
@@ -159,6 +159,6 @@ def problem_responses(*codes: str) -> dict[int | str, dict[str, Any]]:
         )
         if entry["description"] != title:
             entry["description"] += f"; {title[0].lower()}{title[1:]}"
-        example = problem(code, f"{title}.").model_dump(mode="json", exclude_none=True)
+        example = problem(code, title).model_dump(mode="json", exclude_none=True)
         entry["content"][MEDIA_TYPE]["examples"][code] = {"summary": title, "value": example}
     return dict(sorted(by_status.items(), key=lambda item: str(item[0])))

@@ -48,7 +48,7 @@ class KeyOperations:
     def authenticate(self, token: str) -> Caller:
         """The caller behind a token. Raises `RequestError` `auth.missing` or `auth.invalid`."""
         if not token:
-            raise RequestError("Send an API key, as Authorization: Bearer vk_…", code="auth.missing")
+            raise RequestError("Send an API key as a bearer token in the header Authorization.", code="auth.missing")
         document = self._documents.get(KEYS, _key_id(token))
         key = None if document is None else ApiKey.model_validate(document.value)
         known = _NO_HASH if key is None else key.secret_sha256

@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.api import ApiWorld, LoopThread
+from vardy_worker.logs import configure_logs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import httpx
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _logs() -> None:
+    configure_logs("json")
 
 
 @pytest.fixture(scope="session")

@@ -181,7 +181,7 @@ def test_a_key_whose_first_request_is_under_way_is_refused_for_now(
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "a b", "ü"])
 def test_a_key_that_is_no_key_is_refused(http: httpx.Client, key: str) -> None:
-    answer = http.post("/v1/run", json=run_body(), headers=[("Idempotency-Key", key.encode("latin-1"))])
+    answer = http.post("/v1/run", json=run_body(), headers=[(b"Idempotency-Key", key.encode("latin-1"))])
     assert (answer.status_code, answer.json()["code"]) == (422, "request.invalid")
 
 
