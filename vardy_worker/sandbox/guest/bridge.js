@@ -1,0 +1,201 @@
+// The bridge: calls of one tick go to the host together, and their replies settle together.
+//
+// The host calls four functions, in this order: `start(job)`; then, whenever nothing is left
+// to run, `lost(reason)` for promises rejected unseen and `collect()`; and `resume(message)`
+// after calls were collected. A program sees none of them.
+//
+//   job      {source, functions, params, bigs, seed, calls, args, output, console}
+//   message  {replies: [[0, value] | [1, effect] | [2, code, text], …], bigs}
+//   collect  "C" and for each call two lines: {id, f, line, column, refs}, and its arguments;
+//            or "E" and two lines: {k, …}, and the output; "N" instead of "E" when the program
+//            threw null, which is also what the engine throws when memory is exhausted
+
+const VALUE = 0;
+const PLACEHOLDER = 1;
+
+const run = {
+  __proto__: null,
+  limits: undefined,
+  names: undefined,
+  calls: 0,
+  outbox: newList(),
+  sent: newList(),
+  ended: false,
+  failed: false,
+  value: undefined,
+  limit: undefined,
+};
+
+function hitLimit(code, field, allowed, value, site, index) {
+  if (run.limit === undefined) {
+    const at = site === undefined ? place("") : place(peek(site, "stack"));
+    const name = index === undefined ? "" : run.names[index];
+    run.limit = { __proto__: null, k: "limit", code, field, allowed, value, line: at[0], column: at[1], function: name };
+  }
+}
+
+function call(index, args) {
+  const site = new ErrorType();
+  if (run.calls >= run.limits.calls) {
+    hitLimit("execution.calls_budget", "calls_max", run.limits.calls, run.calls + 1, site, index);
+    throw site;
+  }
+  if (arguments.length > 2) {
+    throw new TypeErrorType("`" + run.names[index] + "` takes one object of named arguments");
+  }
+  const id = run.calls++;
+  const encoded = encodedArguments(index, args, site);
+  const at = place(site.stack);
+  const made = { __proto__: null, id, f: index, line: at[0], column: at[1], refs: encoded.refs, text: encoded.text };
+  made.site = site;
+  const promise = new PromiseType((resolve, reject) => {
+    made.resolve = resolve;
+    made.reject = reject;
+  });
+  run.outbox[run.outbox.length] = made;
+  return promise;
+}
+
+function encodedArguments(index, args, site) {
+  try {
+    return encode(args === undefined ? {} : args, "the arguments of `" + run.names[index] + "`", run.limits.args);
+  } catch (error) {
+    const end = isObject(error) ? weakGet(ends, error) : undefined;
+    if (end === "too_large") {
+      hitLimit("execution.args_too_large", "call_args_bytes_max", run.limits.args, null, site, index);
+    } else if (end === "too_deep") {
+      hitLimit("execution.stack", "", DEPTH_MAX, null, site, index);
+    }
+    throw end === undefined ? error : site;
+  }
+}
+
+function defineFunctions(names) {
+  for (let i = 0; i < names.length; i++) {
+    const stub = bind(call, undefined, i);
+    defineProperty(stub, "name", { __proto__: null, value: names[i], configurable: true });
+    hide(globalThis, names[i], stub);
+  }
+}
+
+function start(job) {
+  run.limits = { __proto__: null, calls: job.calls, args: job.args, output: job.output };
+  run.names = job.functions;
+  printed.max = job.console;
+  printed.truncated = job.console <= 0;
+  seedRandom(job.seed);
+  restoreBigInts(job, job.bigs);
+  defineFunctions(job.functions);
+  let main;
+  try {
+    main = globalEval(job.source + "\n;run");
+    if (typeof main !== "function") throw new TypeErrorType("`run` is not a function");
+  } catch (error) {
+    end(true, error);
+    return;
+  }
+  drive(main, job.params);
+}
+
+async function drive(main, params) {
+  let value;
+  try {
+    value = await main(params);
+  } catch (error) {
+    end(true, error);
+    return;
+  }
+  end(false, value);
+}
+
+function end(failed, value) {
+  run.ended = true;
+  run.failed = failed;
+  run.value = value;
+}
+
+function resume(message) {
+  restoreBigInts(message.replies, message.bigs);
+  const sent = run.sent;
+  run.sent = newList();
+  for (let i = 0; i < sent.length; i++) settle(sent[i], message.replies[i]);
+}
+
+function settle(made, reply) {
+  if (reply[0] === VALUE) {
+    made.resolve(reply[1]);
+  } else if (reply[0] === PLACEHOLDER) {
+    made.resolve(newPlaceholder(reply[1], "", false));
+  } else {
+    const error = made.site;
+    hide(error, "name", indexOf(reply[1], "function.") === 0 ? "FunctionError" : "CallError");
+    hide(error, "message", reply[2]);
+    error.code = reply[1];
+    weakSet(callErrors, error, made.id);
+    made.reject(error);
+  }
+}
+
+function lost(reason) {
+  const end = described(reason);
+  warn("A promise was rejected and nobody handled it: " + (end.message === undefined ? end.code : end.message));
+}
+
+function collect() {
+  if (run.limit !== undefined) return ending(run.limit, "");
+  if (run.ended) return run.failed ? ending(described(run.value), "") : returned();
+  return run.outbox.length > 0 ? collectedCalls() : ending({ __proto__: null, k: "limit", code: "execution.deadlock" }, "");
+}
+
+function ending(record, output) {
+  const letter = record.k === "null" ? "N" : "E";
+  if (record.k === "null") record.k = "threw";
+  record.warnings = warnings;
+  record.truncated = printed.truncated && printed.max > 0;
+  return letter + stringify(record) + "\n" + output;
+}
+
+function unawaited() {
+  const made = run.outbox[0];
+  const record = { __proto__: null, k: "threw", code: "execution.unawaited_call", name: "", call: -1 };
+  record.message = "`" + run.names[made.f] + "` was called but its promise was never awaited";
+  record.line = made.line;
+  record.column = made.column;
+  return ending(record, "");
+}
+
+function returned() {
+  if (run.outbox.length > 0) return unawaited();
+  let encoded;
+  try {
+    encoded = encode(run.value, "the output", run.limits.output);
+  } catch (error) {
+    const end = isObject(error) ? weakGet(ends, error) : undefined;
+    if (end === undefined) return ending(described(error), "");
+    if (end === "too_large") {
+      hitLimit("execution.output_too_large", "output_bytes_max", run.limits.output, null);
+    } else {
+      hitLimit("execution.stack", "", DEPTH_MAX, null);
+    }
+    return ending(run.limit, "");
+  }
+  // Code of the value itself (a getter, toJSON) may have called functions meanwhile.
+  if (run.limit !== undefined) return ending(run.limit, "");
+  if (run.outbox.length > 0) return unawaited();
+  return ending({ __proto__: null, k: "returned", refs: encoded.refs }, encoded.text);
+}
+
+function collectedCalls() {
+  run.sent = run.outbox;
+  run.outbox = newList();
+  let text = "C";
+  for (let i = 0; i < run.sent.length; i++) {
+    const made = run.sent[i];
+    const head = { __proto__: null, id: made.id, f: made.f, line: made.line, column: made.column, refs: made.refs };
+    text += stringify(head) + "\n" + made.text + "\n";
+    made.text = "";
+  }
+  return text;
+}
+
+return [start, resume, collect, lost];

@@ -1,0 +1,196 @@
+// Errors that the prelude throws into programs, and what it says of errors that programs throw.
+
+const TEXT_MAX = 1000;
+const CAUSES_MAX = 16;
+const GROUP_MAX = 64;
+
+/** Error → its `execution.*` code, for errors that the prelude made. */
+const codes = new WeakMapType();
+
+/** Error → id of the call that failed with it. */
+const callErrors = new WeakMapType();
+
+/** Thrown by the prelude to itself when a value ends the program: never seen by a program. */
+const ends = new WeakMapType();
+
+function codedError(code, name, message) {
+  const error = new ErrorType(message);
+  hide(error, "name", name);
+  weakSet(codes, error, code);
+  return error;
+}
+
+const placeholderError = (what) =>
+  codedError(
+    "execution.placeholder",
+    "PlaceholderError",
+    what +
+      " is the result of a write, which does not exist before the plan is committed: " +
+      "pass it, or a property of it, as an argument of a later write, or return it",
+  );
+
+const missingError = (what, instead) =>
+  codedError("execution.missing", "MissingError", what + " does not exist here: " + instead);
+
+const valueError = (message) => codedError("execution.value", "ValueError", message);
+
+// Globals that models reach for. They stay undefined, so that `typeof` checks tell the truth;
+// a program that dies of their absence is told what to do instead.
+const TIMERS = "there are no timers; await the functions you call, and compute with Date values";
+const NETWORK = "there is no network; call one of the registered functions";
+const SYSTEM = "there is no system; everything a program needs is in `params` and the registered functions";
+const BROWSER = "there is no browser; return the value instead";
+const CODE = "code cannot be made or loaded at run time; write it into the program";
+const missingGlobals = {
+  __proto__: null,
+  setTimeout: TIMERS,
+  setInterval: TIMERS,
+  setImmediate: TIMERS,
+  clearTimeout: TIMERS,
+  clearInterval: TIMERS,
+  requestAnimationFrame: TIMERS,
+  performance: "there is no clock that runs; `Date.now()` is the time at which the job began",
+  fetch: NETWORK,
+  XMLHttpRequest: NETWORK,
+  WebSocket: NETWORK,
+  EventSource: NETWORK,
+  axios: NETWORK,
+  URL: "there is no URL parser; use string methods or a regular expression",
+  URLSearchParams: "there is no URL parser; use string methods or encodeURIComponent",
+  Intl: "formats for a locale are not known; return the plain value, or build the text with toFixed and string methods",
+  process: SYSTEM,
+  Deno: SYSTEM,
+  Bun: SYSTEM,
+  global: "use `globalThis`",
+  window: BROWSER,
+  document: BROWSER,
+  navigator: BROWSER,
+  localStorage: BROWSER,
+  sessionStorage: BROWSER,
+  alert: BROWSER,
+  require: CODE,
+  module: CODE,
+  exports: CODE,
+  eval: CODE,
+  WebAssembly: CODE,
+  Worker: "there are no threads; await several calls with Promise.all",
+  SharedArrayBuffer: "there are no threads; use an ArrayBuffer",
+  Atomics: "there are no threads",
+  Buffer: "use strings, btoa and atob, or a Uint8Array",
+  TextEncoder: "use strings, or encodeURIComponent",
+  TextDecoder: "use strings, or decodeURIComponent",
+  crypto: "use Math.random, which is the same in every run of a job",
+  WeakRef: "hold the value itself",
+  FinalizationRegistry: "hold the value itself",
+  Temporal: "compute with Date values, which are in UTC",
+  _: "there are no libraries; use the methods of arrays and objects",
+  moment: "there are no libraries; compute with Date values",
+  dayjs: "there are no libraries; compute with Date values",
+};
+
+const notDefined = new RegExpType("^'?([A-Za-z_$][A-Za-z0-9_$]*)'? is not defined$");
+
+function isObject(value) {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
+/** A property of a thrown value, or undefined where reading it throws. */
+function peek(object, name) {
+  if (!isObject(object) || isPlaceholder(object)) return undefined;
+  try {
+    return object[name];
+  } catch {
+    return undefined;
+  }
+}
+
+function peekText(object, name) {
+  const value = peek(object, name);
+  return typeof value === "string" ? slice(wellFormed(value), 0, TEXT_MAX) : "";
+}
+
+/** Where a stack trace first names the program: `[line, column]`, from 1; zeros when it does not. */
+function place(stack) {
+  const found = newList();
+  found[0] = 0;
+  found[1] = 0;
+  if (typeof stack !== "string") return found;
+  let at = indexOf(stack, PROGRAM_MARK);
+  if (at < 0) return found;
+  at += PROGRAM_MARK.length;
+  for (let part = 0; part < 2; part++) {
+    let code = charCode(stack, at);
+    while (code >= 48 && code <= 57) {
+      found[part] = found[part] * 10 + (code - 48);
+      code = charCode(stack, ++at);
+    }
+    if (code !== 58) break;
+    at++;
+  }
+  return found;
+}
+
+const PROGRAM_MARK = "<input>:";
+
+/** The first failed call among an error, its causes and its group; -1 when there is none. */
+function failedCall(error, left) {
+  for (let i = 0; isObject(error) && i < left; i++) {
+    const id = weakGet(callErrors, error);
+    if (id !== undefined) return id;
+    const group = peek(error, "errors");
+    if (isArray(group)) {
+      for (let j = 0; j < group.length && j < GROUP_MAX; j++) {
+        const inner = failedCall(peek(group, j), left - i - 1);
+        if (inner >= 0) return inner;
+      }
+    }
+    error = peek(error, "cause");
+  }
+  return -1;
+}
+
+function engineEnd(name, message) {
+  if (name === "RangeError" && message === "Maximum call stack size exceeded") return "stack";
+  if (name === "SyntaxError" && message === "stack overflow") return "stack";
+  if (name === "InternalError" && (message === "out of memory" || message === "string too long")) return "memory";
+  if (name === "RangeError") {
+    if (message === "invalid array buffer length" || message === "invalid string length") return "memory";
+    if (message === "BigInt is too large to allocate" || message === "invalid array length") return "memory";
+  }
+  return "";
+}
+
+/** What became of a program that threw this: a record for the host. */
+function described(error) {
+  const end = { __proto__: null, k: "threw", code: "execution.thrown", name: "", message: "", line: 0, column: 0 };
+  end.name = peekText(error, "name");
+  end.message = peekText(error, "message");
+  const limit = weakHas(ends, error) ? "" : engineEnd(end.name, end.message);
+  if (limit !== "") return { __proto__: null, k: "limit", code: "execution." + limit };
+  const at = place(peek(error, "stack"));
+  end.line = at[0];
+  end.column = at[1];
+  end.call = failedCall(error, CAUSES_MAX);
+  if (!isObject(error) || (end.name === "" && end.message === "")) {
+    end.message = typeof error === "string" && error !== "" ? slice(wellFormed(error), 0, TEXT_MAX) : shown(error, TEXT_MAX);
+  }
+  for (let cause = error, i = 0; isObject(cause) && i < CAUSES_MAX; cause = peek(cause, "cause"), i++) {
+    const code = weakGet(codes, cause);
+    if (code !== undefined) {
+      end.code = code;
+      break;
+    }
+  }
+  if (end.name === "ReferenceError") explainMissing(end);
+  // The engine throws null where it has no memory left to make an error.
+  if (error === null) end.k = "null";
+  return end;
+}
+
+function explainMissing(end) {
+  const match = regexExec(notDefined, end.message);
+  const instead = match === null ? undefined : missingGlobals[match[1]];
+  if (instead === undefined) return;
+  end.code = "execution.missing";
+  end.message = "`" + match[1] + "` does not exist here: " + instead;
+}
