@@ -15,7 +15,7 @@ def test_the_documented_moves_are_the_table() -> None:
         afters = {Status(name) for name in re.findall(r"`([A-Z_]+)`", row[1].replace(ANY_RESULT, ""))}
         if ANY_RESULT in row[1]:
             afters |= RESULT_STATUSES - {Status.PARTIAL}
-        documented |= {before: afters for before in befores}
+        documented |= dict.fromkeys(befores, afters)
     assert documented == TRANSITIONS
 
 
