@@ -31,7 +31,7 @@ class Settings(BaseSettings):
     namespace: str = Field("vardy", pattern=r"^[a-z][a-z0-9_-]{0,39}$", description="prefix of every key")
     functions: str = Field("", description="the company's functions, as `module:attribute`")
     rules: str = Field("", description="a rules file that the API applies at its start if it differs")
-    secret_key: str = Field("", description="signs cursors and sessions; at least 32 characters")
+    secret_key: str = Field("", min_length=32, description="signs cursors and sessions; at least 32 characters")
 
     model: str = Field("", description="the main model, by its litellm name")
     model_fallbacks: Annotated[tuple[str, ...], NoDecode] = Field((), description="tried in order, comma-separated")

@@ -8,7 +8,8 @@ from vardy_worker.contracts.limits import Limits
 from vardy_worker.settings import Settings, load_settings
 
 TEXT = (Path(__file__).parents[3] / "docs" / "settings.md").read_text(encoding="utf-8")
-ROWS = {
+ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", re.MULTILINE)
+ROWS = {name: (default, what) for name, default, what in ROW.findall(TEXT)}
     name: (default, what)
     for name, default, what in re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", TEXT, re.MULTILINE)
 }
@@ -41,6 +42,7 @@ def test_no_setting_is_documented_that_does_not_exist() -> None:
         ("VARDY_CALLS_MAX", "many"),
         ("VARDY_GUEST_MEMORY_MIB_MAX", "0"),
         ("VARDY_LOG_FORMAT", "xml"),
+        ("VARDY_SECRET_KEY", "too short"),
     ],
 )
 def test_a_wrong_setting_is_named_in_one_sentence(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
