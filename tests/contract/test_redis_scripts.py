@@ -114,9 +114,18 @@ def test_due_jobs_whose_reply_was_lost_are_due_again_after_the_hiding(redis_worl
 
 
 def test_receipts_do_not_pile_up(redis_world: RedisWorld) -> None:
-    job = job_in(redis_world.store, Status.RUNNING)
-    receipts = Keys(redis_world.namespace).receipts(job.id)
-    assert 0 < redis_world.client.pttl(receipts) <= 600_000
+    store = redis_world.store
+    job = job_in(store, Status.COMMITTING)
+    change = Change(job.id, COMMITTING, events=[Event(type="effect", at_ms=NOW_MS)])
+    for number in range(60):
+        store.send_change(change, f"{number:016x}")
+    receipts = redis_world.client.hget(Keys(redis_world.namespace).job(job.id), "_receipts")
+    assert isinstance(receipts, bytes)
+    assert len(receipts) <= 512
+    told = len(store.events(job.id))
+    for number in range(45, 60):
+        store.send_change(change, f"{number:016x}")
+    assert len(store.events(job.id)) == told
 
 
 @pytest.mark.parametrize("name", LUA)

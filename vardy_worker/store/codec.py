@@ -59,6 +59,12 @@ def _adapter(field: str) -> TypeAdapter[Any]:
     return TypeAdapter(annotation)
 
 
+@cache
+def _default(field: str) -> Any:
+    """The default; a value that equals nothing (`PydanticUndefined`) for a required field."""
+    return JobRecord.model_fields[field].get_default(call_default_factory=True, validated_data={})
+
+
 def stored_name(field: str) -> str:
     """A field's name in the stored record."""
     return JobRecord.model_fields[field].alias or field
@@ -99,13 +105,9 @@ def _effects_total(plan: Plan | None) -> int:
 def encode_record(record: JobRecord) -> dict[str, bytes]:
     """The stored fields of a whole record; those at their defaults are left out."""
     fields: dict[str, bytes] = {}
-    for name, info in JobRecord.model_fields.items():
+    for name in JobRecord.model_fields:
         value = getattr(record, name)
-        if name == "effects" or (
-            name not in _ALWAYS
-            and not info.is_required()
-            and value == info.get_default(call_default_factory=True, validated_data={})
-        ):
+        if name == "effects" or (name not in _ALWAYS and value == _default(name)):
             continue
         fields[stored_name(name)] = _dump_field(name, value)
         fields |= _derived(name, value)

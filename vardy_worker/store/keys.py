@@ -34,10 +34,6 @@ class Keys:
         """List: JSON of each `Event`; an event's id is its place, counted from 1."""
         return f"{self.namespace}:job:{job_id}:events"
 
-    def receipts(self, job_id: str) -> str:
-        """Hash: token of an applied change → the version it made; lives ten minutes."""
-        return f"{self.namespace}:job:{job_id}:receipts"
-
     def console(self, job_id: str) -> str:
         """String: JSON of the `ConsoleRecord`."""
         return f"{self.namespace}:job:{job_id}:console"

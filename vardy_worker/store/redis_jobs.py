@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from vardy_worker.ports import Change, IdempotencyClaim
     from vardy_worker.store.scripts import Arg
 
-RECEIPT_MS: Final = 600_000
-"""How long a change may be sent again; far beyond what the client's retries take."""
+RECEIPTS_BYTES: Final = 512
+"""How much of a record its receipts may take: about twenty changes."""
 
 _REBUILD_BATCH: Final = 1000
 _SWEEP_BATCH: Final = 500
@@ -129,7 +129,7 @@ class RedisJobStore:
 
     def change(self, change: Change) -> Changed | Conflict | Missing:
         """See `JobStore.change`."""
-        return self.send_change(change, secrets.token_urlsafe(12))
+        return self.send_change(change, secrets.token_hex(8))
 
     def send_change(self, change: Change, token: str) -> Changed | Conflict | Missing:
         """One sending of a change; every sending with the same token has the same effect once."""
@@ -140,7 +140,6 @@ class RedisJobStore:
             self._keys.effects(job_id),
             self._keys.journal(job_id),
             self._keys.events(job_id),
-            self._keys.receipts(job_id),
             self._keys.console(job_id),
             self._keys.due,
             self._keys.expiring,
@@ -175,7 +174,7 @@ class RedisJobStore:
             _due_arg(change),
             "1" if change.release else "",
             _retain_arg(change),
-            RECEIPT_MS,
+            RECEIPTS_BYTES,
             "1" if change.unless_cancel_requested else "",
             len(fields),
             len(change.effects),
@@ -194,7 +193,7 @@ class RedisJobStore:
         self, job_id: str, *, expect: frozenset[Status], to: Status, worker: str, lease_ms: int
     ) -> Claimed | NotClaimed:
         """See `JobStore.claim`. Reasons: `missing`, `status`, `leased`, `not_due`."""
-        token = secrets.token_urlsafe(12)
+        token = secrets.token_hex(8)
         return self.send_claim(job_id, token, expect=expect, to=to, worker=worker, lease_ms=lease_ms)
 
     def send_claim(

@@ -73,7 +73,10 @@ class Scripts:
             return reply
         self._fsync = True
         if synced[0] < 1:
-            msg = f"Redis did not write its append-only file within {FSYNC_WAIT_MS} ms; its disk may be stuck."
+            msg = (
+                f"Redis did not sync its append-only file within {FSYNC_WAIT_MS} ms: its disk is stuck, "
+                "or `appendfsync` is `no`; set it to `always`, or VARDY_JOURNAL_FSYNC to false."
+            )
             raise StoreUnavailable(msg, details={"waited_ms": FSYNC_WAIT_MS})
         return reply
 

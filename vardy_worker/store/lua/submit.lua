@@ -33,9 +33,6 @@ for _ = 1, indexes do
   redis.call('ZADD', prefix .. ARGV[at], created, id)
   at = at + 1
 end
-while at < #ARGV do
-  redis.call('HSET', job, ARGV[at], ARGV[at + 1])
-  at = at + 2
-end
+redis.call('HSET', job, unpack(ARGV, at))
 redis.call('ZADD', due, ARGV[4], id)
 return {'submitted', id}
