@@ -10,9 +10,6 @@ from vardy_worker.settings import Settings, load_settings
 TEXT = (Path(__file__).parents[3] / "docs" / "settings.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", re.MULTILINE)
 ROWS = {name: (default, what) for name, default, what in ROW.findall(TEXT)}
-    name: (default, what)
-    for name, default, what in re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", TEXT, re.MULTILINE)
-}
 FIELDS = {**Settings.model_fields, **Limits.model_fields}
 
 
