@@ -104,7 +104,11 @@ def _runs(parts: _Parts) -> RunPipeline:
     from vardy_worker.adapters.sandbox import ChildSandbox  # noqa: PLC0415
     from vardy_worker.pipeline.run import RunPipeline  # noqa: PLC0415
 
-    sandbox = ChildSandbox(warm=parts.settings.sandbox_children, children_max=parts.settings.sandbox_children_max)
+    sandbox = ChildSandbox(
+        warm=parts.settings.sandbox_children,
+        children_max=parts.settings.sandbox_children_max,
+        guest_memory_mib_max=parts.settings.limits.guest_memory_mib_max,
+    )
     model = LitellmModel()
     parts.closing.extend((sandbox.close, model.close))
     return RunPipeline(

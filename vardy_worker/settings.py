@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PREFIX = "VARDY_"
+SECRET_KEY_CHARACTERS_MIN = 32
 
 
 class Settings(BaseSettings):
@@ -31,7 +32,7 @@ class Settings(BaseSettings):
     namespace: str = Field("vardy", pattern=r"^[a-z][a-z0-9_-]{0,39}$", description="prefix of every key")
     functions: str = Field("", description="the company's functions, as `module:attribute`")
     rules: str = Field("", description="a rules file that the API applies at its start if it differs")
-    secret_key: str = Field("", min_length=32, description="signs cursors and sessions; at least 32 characters")
+    secret_key: str = Field("", description="signs cursors and sessions; at least 32 characters")
 
     model: str = Field("", description="the main model, by its litellm name")
     model_fallbacks: Annotated[tuple[str, ...], NoDecode] = Field((), description="tried in order, comma-separated")
@@ -70,6 +71,14 @@ class Settings(BaseSettings):
     def _split(cls, value: object) -> object:
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("secret_key")
+    @classmethod
+    def _long_enough(cls, value: str) -> str:
+        if value and len(value) < SECRET_KEY_CHARACTERS_MIN:
+            msg = f"it needs at least {SECRET_KEY_CHARACTERS_MIN} characters"
+            raise ValueError(msg)
         return value
 
     @cached_property
