@@ -1,0 +1,53 @@
+"""What the API and the client load, seen in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+HEAVY = {"litellm", "openai", "wasmtime", "quickjs_rs"}
+WORKER_ONLY = ("vardy_worker.stages", "vardy_worker.adapters", "vardy_worker.sandbox", "vardy_worker.pipeline",
+               "vardy_worker.bootstrap", "vardy_worker.tasks", "vardy_worker.app")  # fmt: skip
+
+SERVED = """
+import json, os, sys
+os.environ["VARDY_REDIS_URL"] = "redis://127.0.0.1:1/0"
+os.environ["VARDY_FUNCTIONS"] = "no_such_module:functions"
+os.environ["VARDY_MODEL"] = "openai/none"
+from vardy_api.app import create_app
+from tests.support.asgi import ask
+app = create_app()
+answers = [ask(app, "GET", path) for path in ("/livez", "/openapi.json", "/docs", "/v1/functions", "/metrics")]
+print(json.dumps({"answers": answers, "modules": sorted(sys.modules)}))
+"""
+
+CLIENT = """
+import json, sys
+from vardy_api import Decision, Vardy
+Vardy("http://127.0.0.1:1", api_key="vk_x").close()
+Decision(approve=True)
+print(json.dumps({"modules": sorted(sys.modules)}))
+"""
+
+
+def modules_after(code: str) -> set[str]:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told.get("answers", [200, 200, 200, 401, 200]) == [200, 200, 200, 401, 200]
+    return set(told["modules"])
+
+
+def test_the_api_loads_neither_model_nor_sandbox_nor_the_companys_functions() -> None:
+    modules = modules_after(SERVED)
+    assert "vardy_api.http.application" in modules
+    assert not modules & HEAVY
+    assert "no_such_module" not in modules
+    assert not [name for name in modules if name.startswith(WORKER_ONLY)]
+
+
+def test_the_client_loads_no_server() -> None:
+    modules = modules_after(CLIENT)
+    assert "vardy_api.client" in modules
+    assert not modules & (HEAVY | {"celery", "kombu", "redis", "fastapi", "starlette", "uvicorn", "jsonschema"})
