@@ -38,8 +38,9 @@ _WAITS_FOR_NONE = {
     "sort": "`sort` cannot wait for its callback; await the calls first.",
 }
 _KEEPS = frozenset(
-    {"map", "flatMap", "concat", "flat", "slice", "reverse", "values", "entries", "at", "pop", "shift", "reduce"}
+    {"map", "flatMap", "concat", "flat", "slice", "reverse", "toReversed", "values", "entries", "reduce"}
 )
+_PICKS = frozenset({"get", "at", "pop", "shift", "find", "findLast"})
 _STORES = frozenset({"push", "unshift", "add", "set", "fill", "splice"})
 _WRAPPERS = frozenset({"parenthesized_expression", "spread_element"})
 _HOLDERS = frozenset({"array", "object", "pair"})
@@ -162,6 +163,8 @@ class _Watch:
             self.hint = "Await it first: `(await …).name`."
             return _Fate.LOST
         if called and call is not None:
+            if name in _PICKS:
+                return call, _Held.MAYBE
             return (call, _Held.YES) if name in _KEEPS else _Fate.LOST
         return (member, _Held.MAYBE) if name != "length" else _Fate.LOST
 
@@ -318,10 +321,17 @@ def functions_reaching_calls(subject: Subject) -> set[int]:
         if is_async(function) or _is_returned(source, function):
             reaching.add(id(function))
             pending.extend(callers.get(id(function), []))
-            if function_binding(subject.names, function) is None:
-                # An inline callback works for the function around it.
+            if _is_inline(function):
                 pending.append(function)
     return reaching
+
+
+def _is_inline(function: Node) -> bool:
+    """Whether a function works for the one around it: called where it stands, or a callback."""
+    parent = function.parent
+    while parent is not None and parent.kind == "parenthesized_expression":
+        parent = parent.parent
+    return parent is not None and parent.kind in {"call_expression", "arguments"}
 
 
 def _is_returned(node: Node, function: Node) -> bool:

@@ -33,8 +33,15 @@ def _block_completes(block: Node, depth: int) -> bool:
 
 
 def _if_completes(statement: Node, depth: int) -> bool:
-    branches = [statement.get("consequence"), statement.get("alternative")]
-    return any(branch is None or can_complete(branch, depth) for branch in branches)
+    chain: Node | None = statement
+    while chain is not None and chain.kind == "if_statement":
+        consequence = chain.get("consequence")
+        otherwise = chain.get("alternative")
+        if consequence is None or otherwise is None or can_complete(consequence, depth):
+            return True
+        # `else if` goes on in this loop, so that a long chain is no deep nesting.
+        chain = next(iter(otherwise.named_children()), None)
+    return chain is None or can_complete(chain, depth)
 
 
 def _label_completes(statement: Node, depth: int) -> bool:

@@ -20,7 +20,7 @@ def check_grammar(tree: Tree, findings: Findings) -> None:
     outermost = [error for error in tree.errors if not any(above.kind == "ERROR" for above in error.ancestors())]
     for error in outermost[:_ERRORS_MAX]:
         if error.missing:
-            findings.add("program.syntax", error, f"`{error.kind}` is missing here.", "")
+            findings.add("program.syntax", error, f"`{error.kind}` is missing here.", _unclosed(tree))
             continue
         place = _deepest(error)
         shown = short_text(place)

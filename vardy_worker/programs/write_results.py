@@ -33,10 +33,10 @@ class _Holds(Enum):
 
 _ROUNDS_MAX = 8
 _DEPTH_MAX = 80
-_SETTLED_KEYS = frozenset({"status", "reason"})
 _ELEMENT_CALLBACKS = frozenset(
     {"map", "flatMap", "forEach", "filter", "some", "every", "find", "findIndex", "findLast", "findLastIndex"}
 )
+_JUDGING = frozenset({"filter", "some", "every", "find", "findIndex", "findLast", "findLastIndex"})
 _SAME_LIST = frozenset({"filter", "slice", "concat", "reverse", "flat", "toReversed", "values"})
 _ELEMENTS = frozenset({"find", "findLast", "at", "pop", "shift"})
 _COERCIONS = frozenset({"String", "Number", "Boolean", "BigInt", "parseInt", "parseFloat", "isNaN", "isFinite"})
@@ -120,12 +120,13 @@ class _Flow:
             gives = _Holds.RESULT
         elif name == "then":
             gives = held
-        callback = self._function(arguments[0])
+        callback = self.function(arguments[0])
         if gives is not None and callback is not None:
             for parameter in _parameters(callback)[:1]:
                 self._mark(parameter, gives)
 
-    def _function(self, node: Node) -> Node | None:
+    def function(self, node: Node) -> Node | None:
+        """The program's own function that an expression is."""
         node = bare(node)
         if node.kind in FUNCTIONS:
             return node
@@ -145,7 +146,7 @@ class _Flow:
 
     def _bind_array(self, target: Node, value: Node) -> None:
         """`const [a, b] = await Promise.all([f(), g()])`: place by place."""
-        elements = self._elements(value)
+        elements = self.elements(value)
         if elements is None:
             if self.holds(value) is not None:
                 self._mark(target, _Holds.RESULT)
@@ -155,7 +156,8 @@ class _Flow:
             if held is not None:
                 self._mark(part, held)
 
-    def _elements(self, value: Node) -> list[Node] | None:
+    def elements(self, value: Node) -> list[Node] | None:
+        """The elements of an array literal, also behind `await Promise.all(…)`."""
         while value.kind == "await_expression" and value.named_children():
             value = bare(value.named_children()[0])
         method = method_call(value)
@@ -228,7 +230,7 @@ class _Flow:
             first = self.holds(arguments[0]) if arguments else None
             return None if name == "allSettled" else _Holds.RESULT if name in {"race", "any"} and first else first
         held = self.holds(receiver)
-        callback = self._function(arguments[0]) if arguments else None
+        callback = self.function(arguments[0]) if arguments else None
         returned = self._returns.get(id(callback)) if callback is not None else None
         if name == "then":
             return returned
@@ -362,7 +364,20 @@ def _calls(flow: _Flow, node: Node) -> list[tuple[Node, str]]:
         return [(argument, "taken apart") for argument in arguments]
     if name in {"then", "catch", "finally"}:
         return []
-    return [(receiver, f"asked for `{name}()`")]
+    judged = _judged_by(flow, arguments[0]) if name in _JUDGING and arguments else []
+    return [(receiver, f"asked for `{name}()`"), *((part, "used as a condition") for part in judged)]
+
+
+def _judged_by(flow: _Flow, callback: Node) -> list[Node]:
+    """The values that a callback returns."""
+    function = flow.function(callback)
+    body = function.get("body") if function is not None else None
+    if body is None:
+        return []
+    if body.kind != "statement_block":
+        return [body]
+    returns = [node for node in body.walk(lambda n: n.kind not in FUNCTIONS) if node.kind == "return_statement"]
+    return [part for node in returns for part in node.named_children()]
 
 
 def _patterns(flow: _Flow, node: Node) -> list[tuple[Node, str]]:
@@ -371,7 +386,7 @@ def _patterns(flow: _Flow, node: Node) -> list[tuple[Node, str]]:
     value = node.get("value") or node.get("right")
     if target is None or value is None:
         return []
-    if target.kind == "array_pattern" and flow._elements(bare(value)) is None:  # noqa: SLF001 - one unit
+    if target.kind == "array_pattern" and flow.elements(bare(value)) is None:
         return [(value, "looped over")]
     if target.kind == "object_pattern" and any(child.kind == "rest_pattern" for child in target.named_children()):
         return [(value, "spread")]

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from vardy_worker.contracts.program import Finding
+
+    Codes = Callable[..., list[str]]
+    Findings = Callable[..., tuple[Finding, ...]]
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("async function run(params) {\n  return 1\n", 2),
+        ("async function run(params) {\n  const = 5;\n  return 1;\n}", 2),
+        ("async function run(params) {\n  return [1, 2;\n}", 2),
+        ("async function run(params) {\n  return 1;\n}\n}", 4),
+        ("async function run(params) {\n  const a = 1;\n  return a a;\n}", 3),
+        ("async function run(params) {\n  return 'it's';\n}", 2),
+        ("async function run(params) {\n  const a = 1;\n  let a = 2;\n  return a;\n}", 3),
+        ("async function run(params) {\n  return params.map(x => await x);\n}", 2),
+        ("function run(params) {\n  return await list_customers();\n}", 2),
+        ("async function run(params) { return 1; }\nawait list_customers();", 2),
+        ("async function run(params) { return 1; }\nreturn 2;", 2),
+        ("async function run(params) {\n  break;\n}", 2),
+        ("async function run(params) {\n  for (const x of []) { continue nowhere; }\n  return 1;\n}", 2),
+        ("async function run(params) {\n  [1].forEach(x => { break; });\n  return 1;\n}", 2),
+        ("async function run(params) {\n  return <b>1</b>;\n}", 2),
+        ("async function run(params) {\n  const x = () => { yield 1; };\n  return 1;\n}", 2),
+    ],
+)
+def test_a_syntax_error_is_found_in_its_line(findings: Findings, source: str, line: int) -> None:
+    found = [finding for finding in findings(source) if finding.code == "program.syntax"]
+
+    assert found
+    assert found[0].line == line
+
+
+def test_a_bracket_that_is_never_closed_is_named(findings: Findings) -> None:
+    found = findings("async function run(params) {\n  if (params.x) {\n    return 1;\n}")
+
+    assert found[0].code == "program.syntax"
+    assert "line 1 is never closed" in found[0].hint
+
+
+def test_typescript_is_named_as_such(findings: Findings) -> None:
+    (finding,) = findings("async function run(params: any) { return 1; }")
+
+    assert finding.code == "program.typescript"
+    assert (finding.line, finding.column) == (1, 26)
+
+
+@pytest.mark.parametrize(
+    ("source", "word"),
+    [
+        ("namespace A { export const b: number = 1 }\nasync function run(params) { return A.b; }", "namespace"),
+        ("enum A { B = 'x'.length }\nasync function run(params) { return A.B; }", "computed"),
+        ("class A { constructor(private x: number) {} }\nasync function run(params) { return new A(1); }", "propert"),
+    ],
+)
+def test_typescript_without_a_plain_form_is_refused_with_the_reason(
+    findings: Findings, source: str, word: str
+) -> None:
+    (finding,) = findings(source)
+
+    assert (finding.code, finding.line) == ("program.typescript", 1)
+    assert word in finding.message
+    assert finding.hint
+
+
+def test_a_program_of_any_depth_is_checked(findings: Findings) -> None:
+    deep = "(" * 20_000 + "1" + ")" * 20_000
+    chain = " + ".join(["params.x"] * 5_000)
+    conditions = " && ".join(["params.x"] * 3_000)
+    branches = "".join(f"if (params.x === {n}) return {n}; else " for n in range(2_000))
+    ternaries = "".join(f"params.x === {n} ? {n} : " for n in range(2_000))
+    body = f"const a = {deep}; const b = {chain}; const c = {conditions};"
+    source = f"async function run(params) {{ {body} {branches} return await get_customer({{customer_id: {ternaries} 0}}); }}"
+
+    assert [finding.code for finding in findings(source)] == []
