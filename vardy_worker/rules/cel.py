@@ -17,7 +17,16 @@ from cel_expr_python import cel
 from vardy_worker.rules import cel_wire
 from vardy_worker.rules.cel_uses import find_uses
 from vardy_worker.rules.engine import PlanRules
-from vardy_worker.rules.language import ExpressionError, ExpressionProblem, Failed, Outcome, Parsed, Unbound, ValueType
+from vardy_worker.rules.language import (
+    ExpressionError,
+    ExpressionProblem,
+    Failed,
+    Outcome,
+    Parsed,
+    Unbound,
+    UntypedExpression,
+    ValueType,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -160,7 +169,7 @@ def _guarded(env: cel.Env, expression: cel.Expression) -> cel.Expression:
             f"`{sign}` is applied to values whose types are not known beforehand; "
             "say what they are with int(…), double(…) or string(…)"
         )
-        raise ExpressionError(ExpressionProblem(message, 1)) from None
+        raise UntypedExpression(ExpressionProblem(message, 1)) from None
     if guarded is None:
         return expression
     kind = next(value for number, _, value in cel_wire.fields(serialised) if number == 1)

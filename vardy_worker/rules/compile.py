@@ -8,14 +8,14 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vardy_worker.rules.language import DYN, ExpressionError, map_of
+from vardy_worker.rules.language import DYN, ExpressionError, UntypedExpression, map_of
 from vardy_worker.rules.vocabulary import Misuse, Variable, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from vardy_worker.contracts.policy import Rule
-    from vardy_worker.rules.language import ExpressionProblem, Language, Parsed, Program, Use
+    from vardy_worker.rules.language import ExpressionProblem, Language, Parsed, Program, Use, ValueType
 
 GLOB_CHARACTERS = frozenset("*?")
 _ARGS = ("args",)
@@ -101,6 +101,8 @@ class _Condition:
         """The rule for one function."""
         if self._parsed is None:
             return self._failed("; ".join(problem.message for problem in self.syntax))
+        if self._vocabulary.known and function not in self._vocabulary.writes and self._reads_arguments:
+            return self._failed(f"`{function}` is not among the functions, so its arguments cannot be judged")
         variables: dict[str, Variable] = {}
         for use in self._parsed.uses:
             resolved = self._resolve(use, function)
@@ -112,6 +114,10 @@ class _Condition:
             return self._failed(str(program))
         needs = self._needs(self._parsed, variables)
         return Check(self.index, self.rule, needs, program, once=needs.of_plan_alone)
+
+    @property
+    def _reads_arguments(self) -> bool:
+        return self._parsed is not None and any(use.path[0] == "args" for use in self._parsed.uses)
 
     def problems(self, functions: Sequence[str]) -> Iterator[RuleProblem]:
         """Everything wrong with the condition for the given functions; none: for any function."""
@@ -131,6 +137,8 @@ class _Condition:
                 v.name: v for use in self._parsed.uses if isinstance(v := self._resolve(use, function), Variable)
             }
             program = self._program(self._parsed, variables)
+            if isinstance(program, UntypedExpression) and not self._vocabulary.known:
+                continue
             for problem in program.problems if isinstance(program, ExpressionError) else ():
                 found.setdefault(problem, []).append(function)
         for problem, names in found.items():
@@ -169,8 +177,21 @@ class _Condition:
         if use.named == 1:
             return Variable(_ARGS, map_of(DYN))
         name = str(use.path[1])
-        shape = self._vocabulary.arguments(function).step(name)
-        return Variable((*_ARGS, name), shape.type if shape else DYN)
+        return Variable((*_ARGS, name), self._argument_type(function, name))
+
+    def _argument_type(self, function: str, name: str) -> ValueType:
+        """The type of an argument; where the function has none of that name, the other functions'.
+
+        A condition that asks for the argument first never reads it there, but must have a type.
+        """
+        own = self._vocabulary.arguments(function).step(name) if function in self._vocabulary.writes else None
+        if own is not None:
+            return own.type
+        for other in self._vocabulary.writes:
+            shape = self._vocabulary.arguments(other).step(name) if self.applies_to(other) else None
+            if shape is not None:
+                return shape.type
+        return DYN
 
     def _program(self, parsed: Parsed, variables: dict[str, Variable]) -> Program | ExpressionError:
         types = {name: variable.type for name, variable in sorted(variables.items())}

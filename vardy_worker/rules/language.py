@@ -91,6 +91,10 @@ class ExpressionError(Exception):
         self.problems = problems
 
 
+class UntypedExpression(ExpressionError):  # noqa: N818 - named for the state, as `Unbound` and `Failed`
+    """A text cannot be compiled for want of types; with more of them known it might be."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unbound:
     """The expression needed a variable that has no value."""

@@ -234,10 +234,12 @@ def test_a_glob_may_match_nothing_yet(court: Court) -> None:
 
 def test_while_no_catalogue_is_known_no_name_is_refused_but_the_language_is_checked() -> None:
     engine = Court().engine
-    later = "rules:\n- {name: a, on: [anything], when: args.x > 1 && plan.sums.anything.x > 2.0, then: block}\n"
+    later = (
+        "rules:\n- {name: a, on: [anything], when: args.x * args.y > 1 && plan.sums.anything.x > 2.0, then: block}\n"
+    )
     assert engine.load(later, Catalogue()).rules[0].name == "a"
     with pytest.raises(RulesError, match="there is no variable `arg`"):
-        engine.load(later.replace("args.x", "arg.x"), Catalogue())
+        engine.load(later.replace("args.x *", "arg.x *"), Catalogue())
 
 
 def test_the_same_file_is_refused_once_the_catalogue_is_known() -> None:

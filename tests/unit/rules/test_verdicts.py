@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from tests.support.rules import CATALOGUE, Court, body, email, facts, payment, refund
+from tests.support.rules import CATALOGUE, Court, body, condition, email, facts, payment, refund
 from vardy_worker.contracts.execution import Ref
 from vardy_worker.contracts.functions import Catalogue
 from vardy_worker.contracts.policy import ApprovalNeed, Verdict
@@ -174,11 +174,32 @@ def test_rules_that_no_longer_fit_the_functions_block(court: Court) -> None:
 
 
 def test_an_argument_that_a_function_has_no_more_blocks(court: Court) -> None:
-    rules = court.load("default: allow\nrules:\n- {name: r, on: ['x_*'], when: args.amount > 20, then: block}\n")
-    effect = refund().model_copy(update={"function": "x_new"})
-    verdict = court.engine.evaluate(rules, body([effect]), facts()).effects[0]
+    rules = court.load(
+        "default: allow\nrules:\n- {name: r, on: [refund_order], when: args.reason == '', then: block}\n"
+    )
+    older = tuple(
+        spec.model_copy(update={"name": "refund_order", "version": "other"}) if spec.name == "refund_payment" else spec
+        for spec in CATALOGUE.functions
+        if spec.name != "refund_order"
+    )
+    effect = refund().model_copy(update={"function": "refund_order"})
+    verdict = court.engine.evaluate(rules, body([effect]), facts(catalogue=Catalogue(functions=older))).effects[0]
     assert verdict.failed_rule == "r"
-    assert "it reads the argument `amount`, which is not there" in verdict.message
+    assert "it reads the argument `reason`, which is not there" in verdict.message
+
+
+def test_arguments_of_a_function_that_is_gone_cannot_be_judged(court: Court) -> None:
+    text = "default: allow\nrules:\n- {name: r, on: ['x_*'], when: args.amount > 20, then: allow}\n"
+    effect = refund().model_copy(update={"function": "x_gone"})
+    verdict = court.judge(text, effect).effects[0]
+    assert verdict.failed_rule == "r"
+    assert "`x_gone` is not among the functions" in verdict.message
+
+
+def test_a_rule_that_asks_for_an_argument_first_leaves_functions_without_it_alone(court: Court) -> None:
+    text = condition("has(args.rate) && args.rate * args.rate > 4.0")
+    result = court.judge(text, refund(), payment(rate=3), payment(rate=1))
+    assert [effect.verdict.value for effect in result.effects] == ["allow", "block", "allow"]
 
 
 def test_the_built_in_rules_ask_for_approval_of_everything(court: Court) -> None:
