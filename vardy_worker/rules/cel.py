@@ -226,7 +226,9 @@ def _clear(message: str) -> str:
         return message.partition(" expecting {")[0].strip()
     operator, types = match[1].strip("_"), match[2]
     hint = ""
-    if "double" in types and "int" in types:
+    if "list" in types or "map" in types:
+        hint = ""
+    elif "double" in types and "int" in types:
         hint = "; write a number with a decimal point (1.0), or convert with int(…) or double(…)"
     elif "string" in types and ("int" in types or "double" in types):
         hint = "; convert with int(…), double(…) or string(…) (a decimal travels as text)"
