@@ -185,5 +185,3 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
 def vardy(deployment: Deployment) -> Iterator[Vardy]:
     with Vardy(deployment.url, api_key=KEY) as client:
         yield client
-
-

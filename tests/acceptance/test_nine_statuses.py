@@ -8,6 +8,7 @@ import pytest
 
 from tests.acceptance.conftest import Deployment
 from vardy_api.client import Vardy
+from vardy_api.client_errors import Conflict
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import User
 from vardy_worker.contracts.view import JobView
@@ -159,15 +160,16 @@ def test_partial_then_requeued_to_success(vardy: Vardy, deployment: Deployment) 
     assert keys == [effect.idempotency_key for effect in job.effects]
 
 
-def test_partial_with_an_unknown_outcome_is_resolved(vardy: Vardy) -> None:
-    orders = ask(vardy, "Book a courier for order 14")
-    if orders.status is Status.SUCCESS:
-        pytest.fail("the shop has no order from the city whose line drops at this number any more")
-    assert (orders.status, code(orders)) == (Status.PARTIAL, "commit.unknown")
-    refused = pytest.raises(Exception, match="resolve")
-    with refused:
-        vardy.requeue(orders, user=LEA)
-    resolved = vardy.resolve(orders, 0, done=True, result={}, reason="the courier has it", user=LEA)
-    assert resolved.effects[0].state == "RESOLVED_DONE"
+def test_partial_with_an_unknown_outcome_is_resolved_and_never_called_again(vardy: Vardy) -> None:
+    job = ask(vardy, "Book a courier for order 5")
+    assert (job.status, code(job)) == (Status.PARTIAL, "commit.unknown")
+    assert job.effects[0].state == "UNKNOWN"
+    with pytest.raises(Conflict) as caught:
+        vardy.requeue(job, user=LEA)
+    assert caught.value.code == "commit.unresolved"
+    booking = {"id": 1, "order_id": 5, "collect_on": "2026-01-01"}
+    resolved = vardy.resolve(job, 0, done=True, result=booking, reason="the courier has it", user=LEA)
+    assert (resolved.status, resolved.effects[0].state) == (Status.PARTIAL, "RESOLVED_DONE")
     done = vardy.wait(vardy.requeue(resolved, user=LEA), timeout_seconds=SECONDS)
     assert done.status is Status.SUCCESS
+    assert done.effects[0].attempts == 1
