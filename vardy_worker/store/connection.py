@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from redis import Redis
@@ -47,8 +47,7 @@ def connect(url: str, *, socket_timeout_seconds: float = SOCKET_TIMEOUT_SECONDS)
         return Redis.from_url(
             url,
             socket_timeout=socket_timeout_seconds,
-            socket_connect_timeout=CONNECT_TIMEOUT_SECONDS,
-            socket_keepalive=True,
+            **_tcp_options(url),
             health_check_interval=HEALTH_CHECK_SECONDS,
             retry=Retry(ExponentialWithJitterBackoff(base=0.05, cap=0.5), RETRIES, (RedisConnectionError,)),
             protocol=2,
@@ -63,11 +62,17 @@ def connect_async(url: str) -> AsyncRedis:
     with _readable(url):
         return AsyncRedis.from_url(
             url,
-            socket_connect_timeout=CONNECT_TIMEOUT_SECONDS,
-            socket_keepalive=True,
+            **_tcp_options(url),
             retry=AsyncRetry(NoBackoff(), 0),
             protocol=2,
         )
+
+
+def _tcp_options(url: str) -> dict[str, Any]:
+    """What a TCP connection needs and a unix socket refuses."""
+    if urlsplit(url).scheme == "unix":
+        return {}
+    return {"socket_connect_timeout": CONNECT_TIMEOUT_SECONDS, "socket_keepalive": True}
 
 
 @contextmanager
