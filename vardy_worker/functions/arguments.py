@@ -10,6 +10,7 @@ from pydantic_core import from_json, to_json
 from vardy_worker.contracts.base import JsonObject, JsonValue, safe_integers
 from vardy_worker.functions.integers import DEPTH_MAX, NestedTooDeeplyError, restore_integers
 from vardy_worker.functions.problems import problem, validation_problems
+from vardy_worker.logs import get_logger
 from vardy_worker.ports import BadArguments, GoodArguments
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from vardy_worker.contracts.functions import FunctionSpec
     from vardy_worker.functions.signature import FunctionTypes
+
+CHECK_CRASHED = "function.check_crashed"
 
 
 def check_arguments(types: FunctionTypes, spec: FunctionSpec, args: JsonValue) -> GoodArguments | BadArguments:
@@ -29,6 +32,8 @@ def check_arguments(types: FunctionTypes, spec: FunctionSpec, args: JsonValue) -
     if isinstance(values, BadArguments):
         return values
     stored = to_stored(types.arguments, values)
+    if isinstance(stored, BadArguments):
+        return stored
     lossy = _lossy(types, spec, values, stored)
     if lossy:
         return BadArguments(lossy)
@@ -73,12 +78,19 @@ def validate(
         return adapter.validate_json(text, strict=True)
     except ValidationError as error:
         return BadArguments(validation_problems(error, args, schema))
+    except Exception:  # noqa: BLE001 - a validator of the company may raise anything
+        get_logger(__name__).exception(CHECK_CRASHED)
+        return BadArguments((problem("", "crashed the checks of their own types; the operator's log has the reason"),))
 
 
-def to_stored(adapter: TypeAdapter[dict[str, Any]], values: Mapping[str, Any]) -> JsonObject:
+def to_stored(adapter: TypeAdapter[dict[str, Any]], values: Mapping[str, Any]) -> JsonObject | BadArguments:
     """The JSON form of validated values."""
-    written = adapter.dump_python(dict(values), mode="json", by_alias=True, round_trip=True)
-    stored: JsonObject = from_json(to_json(written))
+    try:
+        written = adapter.dump_python(dict(values), mode="json", by_alias=True, round_trip=True, warnings=False)
+        stored: JsonObject = from_json(to_json(written))
+    except ValueError:
+        # A serializer of the company that fails, or bytes that are no text; its words may quote the value.
+        return BadArguments((problem("", "cannot be stored as JSON: a type must be able to write what it reads"),))
     return stored
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.base import JsonObject, JsonValue
-from vardy_worker.functions.subschema import ANY, Alternatives, alternatives, kinds, step
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from vardy_worker.functions.subschema import ANY, Alternatives, alternatives, kinds, literals, step
 
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,4000})\Z")
 """How JavaScript writes a BigInt; longer ones than Python reads by default stay strings."""
+
+_NEVER_DIGITS = frozenset({"date", "date-time", "time", "duration", "uuid"})
+"""Formats that a decimal string cannot have."""
 
 DEPTH_MAX = 100
 """How deep arguments may be nested; what checks and stores them is recursive."""
@@ -32,7 +31,7 @@ def restore_integers(value: JsonValue, schema: JsonObject) -> JsonValue:
 
 def _restore(value: JsonValue, places: Alternatives, root: JsonObject, depth: int) -> JsonValue:
     if isinstance(value, str):
-        return int(value) if _DECIMAL.match(value) and _only_integer(places) else value
+        return int(value) if _DECIMAL.match(value) and _means_integer(value, places) else value
     if not isinstance(value, dict | list):
         return value
     if depth == 0:
@@ -42,6 +41,15 @@ def _restore(value: JsonValue, places: Alternatives, root: JsonObject, depth: in
     return [_restore(item, step(places, str(index), root), root, depth - 1) for index, item in enumerate(value)]
 
 
-def _only_integer(places: Iterable[JsonObject]) -> bool:
-    allowed = frozenset[str]().union(*(kinds(schema) for schema in places))
-    return "integer" in allowed and not allowed & {"string", ANY}
+def _means_integer(digits: str, places: Alternatives) -> bool:
+    return any("integer" in kinds(schema) for schema in places) and not any(
+        _takes_text(digits, schema) for schema in places
+    )
+
+
+def _takes_text(digits: str, schema: JsonObject) -> bool:
+    allowed = kinds(schema)
+    if ANY in allowed:
+        return True
+    values = literals(schema)
+    return "string" in allowed and schema.get("format") not in _NEVER_DIGITS and (values is None or digits in values)

@@ -111,7 +111,11 @@ class Invocation:
         if inspect.iscoroutine(returned):
             returned.close()
             return self._bad("is a coroutine: register the `async def` itself")
-        match serialise(self._function.types.result, returned, bytes_max=self._result_bytes_max):
+        try:
+            result = serialise(self._function.types.result, returned, bytes_max=self._result_bytes_max)
+        except Exception as error:  # noqa: BLE001 - validators and serializers are the company's code too
+            return self._bad("crashed the checks of its own type", error)
+        match result:
             case Result(value):
                 return CallOk(value)
             case BadResult(at, reason):
@@ -129,8 +133,8 @@ class Invocation:
                     "allowed (VARDY_CALL_RESULT_BYTES_MAX). Ask for less, or let the function return less.",
                 )
 
-    def _bad(self, problem: str) -> CallUnknown:
-        self._logger.error(FUNCTION_BAD_RESULT, correlation_id=self._correlation_id, problem=problem)
+    def _bad(self, problem: str, error: Exception | None = None) -> CallUnknown:
+        self._logger.error(FUNCTION_BAD_RESULT, correlation_id=self._correlation_id, problem=problem, exc_info=error)
         return self._unknown(FUNCTION_BAD_RESULT, f"The result of {self._function.name} {problem}.")
 
     def _unknown(self, code: str, message: str) -> CallUnknown:

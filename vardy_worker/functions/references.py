@@ -81,9 +81,12 @@ def check_with_references(
     problems.extend(_hole_problems(spec, args, refs, holed))
     if problems or isinstance(checked, BadArguments):
         return BadArguments(unique(problems))
+    known = to_stored(types.partial, checked)
+    if isinstance(known, BadArguments):
+        return known
     defaults = {name: value for name, value in types.defaults.items() if name not in whole | holed}
     nested = {name: args[name] for name in args if name in holed}
-    stored = {**defaults, **to_stored(types.partial, checked), **nested}
+    stored = {**defaults, **known, **nested}
     return GoodArguments(safe_integers(in_order(types, stored)))
 
 

@@ -59,10 +59,10 @@ def serialise(adapter: TypeAdapter[Any], returned: Any, *, bytes_max: int) -> Re
         return _locate(adapter, checked)
     if len(text) > bytes_max:
         return OversizeResult(len(text))
-    try:
-        return Result(from_json(text, allow_inf_nan=False))
-    except ValueError:
-        return BadResult(next(_not_finite(written, ()), ""), "is NaN or Infinity, which JSON cannot hold")
+    at = _place_of_nan(adapter, checked, text)
+    if at is not None:
+        return BadResult(at, "is NaN or Infinity, which JSON cannot hold")
+    return Result(from_json(text))
 
 
 def _bad(error: ValidationError) -> BadResult:
@@ -78,6 +78,17 @@ def _locate(adapter: TypeAdapter[Any], checked: Any) -> BadResult:
     except (ValueError, RecursionError):
         return BadResult("", "refers to itself, or is nested too deeply")
     return BadResult("", "cannot be written as JSON")
+
+
+def _place_of_nan(adapter: TypeAdapter[Any], checked: Any, text: bytes) -> str | None:
+    """Where the first NaN or Infinity is. Where the type is `Any`, pydantic has already written it as null."""
+    if not any(word in text for word in (b"NaN", b"Infinity", b"null")):
+        return None
+    plain = adapter.dump_python(checked, mode="python", by_alias=True, warnings=False)
+    again = to_json(plain, inf_nan_mode="constants", serialize_unknown=True)
+    if b"NaN" not in again and b"Infinity" not in again:
+        return None
+    return next(_not_finite(plain, ()), None)
 
 
 def _not_finite(value: JsonValue, parts: tuple[str | int, ...]) -> Iterator[str]:

@@ -216,6 +216,16 @@ def test_digits_stay_text_where_text_is_allowed() -> None:
     assert good("either", {"target": 123})["target"] == 123
 
 
+def test_digits_are_an_integer_where_the_only_texts_are_words_or_dates() -> None:
+    functions = Functions()
+
+    @functions.write
+    def move(floor: Literal["top"] | int, when: date | int) -> None: ...
+
+    checked = FunctionRuntime(functions).check("move", {"floor": "12", "when": "20240229"}, ())
+    assert checked == GoodArguments({"floor": 12, "when": 20240229})
+
+
 def test_a_union_names_all_its_members_and_no_label_of_the_validator() -> None:
     assert bad("either", {"target": None}) == {"/target": "must be an integer, or a string, not null"}
     assert set(bad("either", {"target": 1, "person": {"sku": 5}})) == {"/person/name", "/person/sku"}
