@@ -47,6 +47,13 @@ class BulkResult(Contract):
     items: tuple[BulkItem, ...] = ()
 
 
+class Done(Contract):
+    """A change whose answer has no body."""
+
+    action: str
+    target: str
+
+
 class DryRunItem(Contract):
     """One thing a change would touch. `allowed` is false where the change would be refused now."""
 
@@ -133,7 +140,7 @@ def _outcome(action: str, items: Sequence[BulkItem]) -> Shown:
     )
     if not failed:
         return Shown(result)
-    message = f"{failed} of {counted(len(items), 'job')} failed: {action} did not end well for them."
+    message = f"{action}: {failed} of {counted(len(items), 'job')} failed, or did not end well."
     failure = CommandError(
         message,
         code="cli.bulk_failed",

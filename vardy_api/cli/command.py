@@ -50,7 +50,7 @@ def command(
                 session.close()
 
         _describe(invoke, [_parameter("ctx", typer.Context), *own, *_common(connects=connects)])
-        group.command(name, epilog=_epilog(examples), rich_help_panel=panel)(invoke)
+        group.command(name, help=_help(function), epilog=_epilog(examples), rich_help_panel=panel)(invoke)
         return function
 
     return register
@@ -74,6 +74,12 @@ def _common(*, connects: bool) -> list[inspect.Parameter]:
 
 def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _help(function: CommandFunction) -> str:
+    """The docstring with each paragraph on one line, for the terminal to wrap."""
+    paragraphs = (inspect.getdoc(function) or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def _epilog(examples: Sequence[str]) -> str:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 DIGEST_LENGTH = 64
 
 
-def looked_at(session: Session, job_id: str, *, digest: str | None, question: str, yes: bool) -> JobView:
+def looked_at(session: Session, job_id: str, *, digest: str | None, action: str, yes: bool) -> JobView:
     """The job with the plan that is meant.
 
     With `digest` (whole, or at least its first 12 characters) the job's plan must have it.
-    Without, the plan is shown and `question` asked at the terminal, unless `yes`. What is
+    Without, the plan is shown and `action` confirmed at the terminal, unless `yes`. What is
     sent afterwards names the whole digest, so a plan that changes meanwhile is refused.
     """
     wanted = (digest or "").strip().lower().strip('"')
@@ -50,7 +50,7 @@ def looked_at(session: Session, job_id: str, *, digest: str | None, question: st
             "or --yes for whatever plan the job has."
         )
     _show_to_decide(job)
-    session.confirm(question, yes=False)
+    session.confirm(action, yes=False)
     return job
 
 

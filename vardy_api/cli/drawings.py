@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from vardy_api.cli.checkup import Level
+from vardy_api.cli.grid import Grid
 from vardy_api.cli.report import code
 from vardy_api.cli.tables import schema_fields
-from vardy_api.cli.text import ago, one_line, until, visible
+from vardy_api.cli.text import ago, expiry, one_line, visible
 from vardy_api.shapes import NewKeyView
 
 if TYPE_CHECKING:
@@ -67,10 +68,10 @@ def recipe(out: Output, view: RecipeView, *, saved: bool) -> None:
         fields = schema_fields(view.params_schema)
         if fields:
             out.line()
-            table = out.table("param", "type", "")
+            grid = Grid("param", "type", "", gives_way=("type", "param"), whole=True)
             for row in fields:
-                table.add_row(*(one_line(cell) for cell in row))
-            out.stdout.print(table)
+                grid.row(*(one_line(cell) for cell in row))
+            out.grid(grid)
         out.line()
         code(out, view.source, "javascript")
     for finding in view.warnings:
@@ -133,7 +134,7 @@ def key(out: Output, view: KeyView) -> None:
         ("owner", view.owner),
         ("person", view.person.id if view.person else "anyone: the key is trusted to name the user"),
         ("scopes", ", ".join(scope.value for scope in view.scopes)),
-        ("expires", until(view.expires_at, out.now) if view.expires_at else ""),
+        ("validity", expiry(view.expires_at, out.now) if view.expires_at else ""),
         ("revoked", ago(view.revoked_at, out.now) if view.revoked_at else ""),
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 from pydantic import ValidationError
+from rich.text import Text
 
 from vardy_api.cli.exits import CommandError, ExitCode
 from vardy_api.cli.output import Output
@@ -64,13 +65,18 @@ def report_failure(error: Exception, *, as_json: bool) -> ExitCode:
         sys.stderr.flush()
         return failure.exit_code
     err = Output().stderr
-    err.print("Error:", style="bold red", end=" ")
-    err.print(visible(failure.message))
+    err.print(Text("Error: ", style="bold red").append(visible(failure.message), style="not bold default"))
     for finding in failure.findings:
         err.print(f"  {visible(finding)}")
-    if (hint := _HINTS.get(failure.code)) is not None:
+    if (hint := _hint(failure)) is not None:
         err.print(hint)
     return failure.exit_code
+
+
+def _hint(failure: Failure) -> str | None:
+    if any(problem.get("at") == "/user" for problem in failure.details.get("problems", ())):
+        return "Name the person with --user ID, and roles with --role ROLE."
+    return _HINTS.get(failure.code)
 
 
 def describe(error: Exception) -> Failure:
@@ -107,7 +113,7 @@ def _of_problem(error: VardyProblem) -> Failure:
             exit_code = ExitCode.UNREACHABLE
         case _:
             exit_code = ExitCode.ERROR
-    findings = tuple(_finding(problem) for problem in error.problems)
+    findings = [] if _says_it_all(error) else [_finding(problem) for problem in error.problems]
     return Failure(
         exit_code,
         error.message,
@@ -115,9 +121,14 @@ def _of_problem(error: VardyProblem) -> Failure:
         error.title,
         status=error.status,
         details=error.details,
-        findings=findings,
+        findings=tuple(findings),
         instance=error.instance,
     )
+
+
+def _says_it_all(error: VardyProblem) -> bool:
+    """Whether the sentence of the error is its only finding."""
+    return len(error.problems) == 1 and str(error.problems[0].get("message", "")).rstrip(".") in error.message
 
 
 def _of_vardy(error: VardyError) -> Failure:
@@ -156,4 +167,4 @@ def _finding(problem: dict[str, Any]) -> str:
 
 def _sentence(error: typer.TyperException) -> str:
     sentence = error.format_message()
-    return sentence if sentence.endswith((".", "!", ")")) else f"{sentence}."
+    return sentence if sentence.endswith((".", "!", "?", ")")) else f"{sentence}."

@@ -85,7 +85,7 @@ def change_jobs(
     if not chosen:
         session.note("No job matches.")
         return Shown(BulkResult(action=verb.name, total=0, succeeded=0, failed=0))
-    session.confirm(f"{verb.name.capitalize()} {counted(len(chosen), 'job')}?", yes=yes)
+    session.confirm(f"{verb.name} {counted(len(chosen), 'job')} (--dry-run lists them)", yes=yes)
     return change_many(session, verb.name, chosen, change, wait=wait, timeout_seconds=timeout_seconds)
 
 

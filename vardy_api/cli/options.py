@@ -186,6 +186,8 @@ OfUser = Annotated[str | None, typer.Option("--user", metavar="ID", help="Only j
 OfRecipe = Annotated[str | None, typer.Option("--recipe", metavar="NAME", help="Only jobs of this recipe.")]
 CreatedAfter = Annotated[
     datetime | None,
-    typer.Option(parser=parse_moment, metavar="TIME", help="Only jobs made after this time (ISO 8601, or 2h ago: 2h)."),
+    typer.Option(
+        parser=parse_moment, metavar="TIME", help="Only jobs made after this time (ISO 8601, or 2h for two hours ago)."
+    ),
 ]
 Limit = Annotated[int, typer.Option(min=1, max=200, help="How many at the most.")]

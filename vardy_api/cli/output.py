@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import IO
 
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
+from vardy_api.cli.grid import Grid
 from vardy_api.cli.text import visible
 
 PIPED_WIDTH = 10_000
@@ -50,15 +51,20 @@ class Output:
         sys.stdout.write(visible(text if text.endswith("\n") else text + "\n"))
         sys.stdout.flush()
 
-    def table(self, *columns: str, whole: frozenset[str] = frozenset()) -> Table:
-        """An empty table without lines. Columns named in `whole` wrap; all others are cut to fit."""
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-        for column in columns:
-            if column in whole:
-                table.add_column(column.upper(), overflow="fold")
-            else:
-                table.add_column(column.upper(), overflow="ellipsis", no_wrap=True)
-        return table
+    def grid(self, grid: Grid, *, indent: int = 0) -> None:
+        """A table, as wide as the terminal allows."""
+        self.draw(grid.fitted(self.stdout.width - indent), indent=indent)
+
+    def draw(self, renderable: RenderableType, *, indent: int = 0) -> None:
+        """A drawing; pipes get it without the blanks that fill its lines up."""
+        drawn = Padding(renderable, (0, 0, 0, indent), expand=False) if indent else renderable
+        if self.is_terminal:
+            self.stdout.print(drawn)
+            return
+        with self.stdout.capture() as capture:
+            self.stdout.print(drawn)
+        sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+        sys.stdout.flush()
 
 
 def _console(file: IO[str]) -> Console:

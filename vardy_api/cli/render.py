@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from vardy_api.cli import drawings, report, tables
-from vardy_api.cli.bulk import BulkResult, DryRun
+from vardy_api.cli.bulk import BulkResult, Done, DryRun
 from vardy_api.cli.checkup import Checkup
 from vardy_api.cli.next_steps import next_steps
 from vardy_api.cli.output import Output
@@ -36,6 +36,7 @@ _DRAWINGS: Mapping[type[BaseModel], Callable[[Output, Any, str], None]] = Mappin
         JobView: lambda out, job, style: report.job_report(out, job, whole=style == "whole"),
         SummaryPage: tables.summaries,
         BulkResult: lambda out, result, _: tables.bulk_result(out, result),
+        Done: lambda out, done, _: out.line(f"{done.action}: {done.target}."),
         DryRun: lambda out, plan, _: tables.dry_run(out, plan),
         RecipeList: lambda out, found, _: tables.recipes(out, found),
         KeyList: lambda out, found, _: tables.keys(out, found),

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.highlighter import JSONHighlighter
-from rich.padding import Padding
 from rich.syntax import Syntax
 from rich.text import Text
 
+from vardy_api.cli.grid import Grid
 from vardy_api.cli.next_steps import short_digest
-from vardy_api.cli.text import ago, counted, duration, one_line, pretty_json, short_json, until, visible
+from vardy_api.cli.text import ago, counted, duration, expiry, one_line, pretty_json, short_json, visible
 from vardy_worker.contracts.decision import Choice
 from vardy_worker.contracts.job import Mode
 from vardy_worker.contracts.journal import EffectState
 from vardy_worker.contracts.policy import Verdict
-from vardy_worker.contracts.status import Status
+from vardy_worker.contracts.status import WAITING_FOR_PEOPLE, Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 ARGUMENTS_SHOWN = 300
 """Characters of one effect's arguments in a compact report; a whole one cuts nothing."""
-_INDENT = (0, 0, 0, 2)
+_INDENT = 2
+_DEEP_INDENT = 5
 
 _STATUS_STYLES = {
     Status.SUCCESS: "bold green",
@@ -128,34 +129,65 @@ def _program(out: Output, program: ProgramView) -> None:
 
 
 def _plan(out: Output, job: JobView, plan: PlanView, *, whole: bool) -> None:
-    expires = f"  expires {until(plan.expires_at, out.now)}" if plan.expires_at else ""
+    expires = f"  {expiry(plan.expires_at, out.now)}" if job.status in WAITING_FOR_PEOPLE else ""
     _section(out, "Plan", f"{short_digest(plan.digest)}  verdict {plan.verdict.value}{expires}")
-    show_errors = any(effect.error for effect in job.effects)
-    columns = ["seq", "function", "arguments", "verdict", "rules", "state", *(["error"] if show_errors else [])]
-    table = out.table(*columns, whole=frozenset({"arguments", "error"} if whole else {"error"}))
-    table.columns[0].justify = "right"
-    for effect in job.effects:
-        cells = [
-            Text(str(effect.seq)),
-            Text(visible(effect.function)),
-            Text(_arguments(effect, whole=whole)),
-            Text(effect.verdict.value, style=_VERDICT_STYLES[effect.verdict]),
-            Text(", ".join(map(visible, effect.rules)) or "default"),
-            Text(effect.state.value, style=_STATE_STYLES.get(effect.state, "")),
-        ]
-        if show_errors:
-            cells.append(Text(one_line(effect.error.message) if effect.error else ""))
-        table.add_row(*cells)
-    out.stdout.print(Padding(table, _INDENT))
+    if whole:
+        for effect in job.effects:
+            _whole_effect(out, effect)
+    else:
+        _effects_table(out, job.effects)
     for warning in plan.warnings:
         out.line(f"  Warning: {warning}", style="yellow")
     if whole or plan.verdict is not Verdict.ALLOW:
         _reasons(out, job.effects)
 
 
-def _arguments(effect: EffectView, *, whole: bool) -> str:
-    arguments = short_json(effect.args, None if whole else ARGUMENTS_SHOWN)
-    return "; ".join([arguments, *_references(effect.refs)])
+def _effects_table(out: Output, effects: Sequence[EffectView]) -> None:
+    columns = ("seq", "function", "arguments", "verdict", "rules", "state")
+    grid = Grid(*columns, gives_way=("arguments", "rules", "function"), right=frozenset({"seq"}))
+    for effect in effects:
+        arguments = short_json(effect.args, ARGUMENTS_SHOWN)
+        grid.row(
+            str(effect.seq),
+            visible(effect.function),
+            "; ".join([arguments, *_references(effect.refs)]),
+            _verdict_text(effect),
+            _rules_of(effect),
+            _state_text(effect),
+        )
+    out.grid(grid, indent=_INDENT)
+    for effect in effects:
+        if effect.error is not None:
+            out.line(f"  effect {effect.seq}: {one_line(effect.error.message)}", style="red")
+
+
+def _whole_effect(out: Output, effect: EffectView) -> None:
+    """One effect with nothing cut."""
+    line = Text(f"  {effect.seq}  ").append(visible(effect.function), style="bold").append("  ")
+    line.append_text(_verdict_text(effect)).append(f" ({_rules_of(effect)})  ").append_text(_state_text(effect))
+    out.line(line)
+    arguments = short_json(effect.args)
+    if len(arguments) > out.stdout.width - _DEEP_INDENT:
+        arguments = pretty_json(effect.args)
+    out.draw(Text(arguments), indent=_DEEP_INDENT)
+    for reference in _references(effect.refs):
+        out.draw(Text(reference), indent=_DEEP_INDENT)
+    if effect.result is not None:
+        out.draw(Text(f"returned {short_json(effect.result, ARGUMENTS_SHOWN)}", style="dim"), indent=_DEEP_INDENT)
+    if effect.error is not None:
+        out.draw(Text(f"{effect.error.code}: {visible(effect.error.message)}", style="red"), indent=_DEEP_INDENT)
+
+
+def _verdict_text(effect: EffectView) -> Text:
+    return Text(effect.verdict.value, style=_VERDICT_STYLES[effect.verdict])
+
+
+def _state_text(effect: EffectView) -> Text:
+    return Text(effect.state.value, style=_STATE_STYLES.get(effect.state, ""))
+
+
+def _rules_of(effect: EffectView) -> str:
+    return ", ".join(map(visible, effect.rules)) or "default"
 
 
 def _reasons(out: Output, effects: Sequence[EffectView]) -> None:
@@ -165,8 +197,15 @@ def _reasons(out: Output, effects: Sequence[EffectView]) -> None:
         if effect.message:
             said.setdefault(effect.message, []).append(effect.seq)
     for message, seqs in said.items():
-        which = f"effect {seqs[0]}" if len(seqs) == 1 else f"effects {seqs[0]} to {seqs[-1]} ({len(seqs)})"
-        out.line(f"  {which}: {one_line(message)}")
+        out.line(f"  {_which(seqs)}: {one_line(message)}")
+
+
+def _which(seqs: Sequence[int]) -> str:
+    if len(seqs) == 1:
+        return f"effect {seqs[0]}"
+    if len(seqs) == seqs[-1] - seqs[0] + 1:
+        return f"effects {seqs[0]} to {seqs[-1]}"
+    return f"effects {', '.join(map(str, seqs))}"
 
 
 def _approvals(out: Output, job: JobView, plan: PlanView) -> None:
@@ -187,7 +226,7 @@ def _approvals(out: Output, job: JobView, plan: PlanView) -> None:
 
 def _error(out: Output, error: ErrorInfo) -> None:
     _section(out, "Error", error.code)
-    out.stdout.print(Padding(Text(visible(error.message)), _INDENT))
+    out.draw(Text(visible(error.message)), indent=_INDENT)
     for name, value in error.details.items():
         if name in {"findings", "problems"} and isinstance(value, list):
             for finding in value:
@@ -235,7 +274,7 @@ def json_value(out: Output, value: JsonValue) -> None:
     """A JSON value over several lines, coloured on a terminal."""
     text = pretty_json(value)
     if out.is_terminal and not isinstance(value, str):
-        out.stdout.print(Padding(JSONHighlighter()(Text(text)), _INDENT))
+        out.draw(JSONHighlighter()(Text(text)), indent=_INDENT)
     else:
         out.raw(_indented(text))
 
@@ -244,7 +283,7 @@ def code(out: Output, source: str, language: str) -> None:
     """Source text, highlighted and wrapped on a terminal, as it is elsewhere."""
     if out.is_terminal:
         syntax = Syntax(visible(source), language, theme="ansi_dark", word_wrap=True, background_color="default")
-        out.stdout.print(Padding(syntax, _INDENT))
+        out.draw(syntax, indent=_INDENT)
     else:
         out.raw(_indented(source))
 

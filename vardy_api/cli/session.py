@@ -99,15 +99,13 @@ class Session:
         if not self.as_json:
             self.out.stderr.print(sentence, style="dim")
 
-    def confirm(self, question: str, *, yes: bool) -> None:
+    def confirm(self, action: str, *, yes: bool) -> None:
         """Asks at the terminal. Raises `CommandError` without one, or when the answer is no."""
         if yes:
             return
-        if not (sys.stdin and sys.stdin.isatty()):
-            raise confirmation_needed(
-                f"{question.rstrip('?')} needs a confirmation: add --yes, as there is no terminal."
-            )
-        if not typer.confirm(question, err=True):
+        if not self.can_ask:
+            raise confirmation_needed(f"Add --yes to {action}: there is no terminal to ask at.")
+        if not typer.confirm(f"{action[0].upper()}{action[1:]}?", err=True):
             raise declined()
 
     @property

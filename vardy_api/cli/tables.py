@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from vardy_api.cli.grid import Grid
 from vardy_api.cli.report import status_text
-from vardy_api.cli.text import ago, counted, one_line, short_json, until
+from vardy_api.cli.text import ago, counted, expiry, one_line, short_json
 from vardy_worker.contracts.functions import FunctionKind
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from vardy_api.cli.output import Output
     from vardy_api.shapes import KeyList, RecipeList, SummaryPage, SummaryView
     from vardy_worker.contracts.functions import Catalogue
-
-WHOLE_TEXT = frozenset({"what", "error", "note"})
 
 
 def summaries(out: Output, page: SummaryPage, style: str) -> None:
@@ -28,14 +27,11 @@ def summaries(out: Output, page: SummaryPage, style: str) -> None:
             )
         )
         return
-    last = {"approvals": "expires", "commits": "error"}.get(style, "made")
-    table = out.table("job", "status", "for", "effects", last, "asked")
-    for name in ("job", "status", last):
-        column = next(column for column in table.columns if column.header == name.upper())
-        column.no_wrap, column.min_width = True, {"job": 30, "status": 8}.get(name, 7)
-    table.columns[3].justify = "right"
+    last = {"approvals": "decide", "commits": "error"}.get(style, "made")
+    columns = ("job", "status", "for", "effects", last, "asked")
+    grid = Grid(*columns, gives_way=("asked", "for", last), right=frozenset({"effects"}))
     for item in page.items:
-        table.add_row(
+        grid.row(
             item.id,
             status_text(item.status, item.stage.value if item.stage else ""),
             one_line(item.user),
@@ -43,7 +39,7 @@ def summaries(out: Output, page: SummaryPage, style: str) -> None:
             _last(out, item, style),
             _asked(item),
         )
-    out.stdout.print(table)
+    out.grid(grid)
     if page.next is not None:
         out.line(f"There are more; see them with --all, or with --cursor {page.next}", style="dim")
 
@@ -51,7 +47,7 @@ def summaries(out: Output, page: SummaryPage, style: str) -> None:
 def _last(out: Output, item: SummaryView, style: str) -> str:
     match style:
         case "approvals":
-            return until(item.expires_at, out.now)
+            return expiry(item.expires_at, out.now)
         case "commits":
             return item.error_code or "-"
         case _:
@@ -67,12 +63,13 @@ def recipes(out: Output, found: RecipeList) -> None:
     if not found.items:
         out.line("There is no recipe yet; save one with `vardy recipes save NAME --from-job JOB`.")
         return
-    table = out.table("name", "version", "functions", "reviewed", "description")
+    columns = ("name", "version", "functions", "reviewed", "description")
+    grid = Grid(*columns, gives_way=("description", "functions", "reviewed", "name"), right=frozenset({"version"}))
     for recipe in found.items:
         reviewed = f"{one_line(recipe.reviewed_by) or '-'}, {ago(recipe.reviewed_at, out.now)}"
         functions = ", ".join(sorted(recipe.functions)) or "-"
-        table.add_row(recipe.name, str(recipe.version), functions, reviewed, one_line(recipe.description))
-    out.stdout.print(table)
+        grid.row(recipe.name, str(recipe.version), functions, reviewed, one_line(recipe.description))
+    out.grid(grid)
 
 
 def functions(out: Output, catalogue: Catalogue) -> None:
@@ -80,53 +77,54 @@ def functions(out: Output, catalogue: Catalogue) -> None:
     if not catalogue.functions:
         out.line("The catalogue is empty; a worker publishes it when it starts.")
         return
-    table = out.table("name", "kind", "roles", "what")
+    grid = Grid("name", "kind", "roles", "what", gives_way=("what", "roles", "name"))
     for spec in catalogue.functions:
         kind = Text(spec.kind.value, style="yellow" if spec.kind is FunctionKind.WRITE else "")
         first = spec.doc.strip().split("\n")[0] if spec.doc else ""
-        table.add_row(spec.name, kind, ", ".join(spec.roles) or "everybody", one_line(first))
-    out.stdout.print(table)
+        grid.row(spec.name, kind, ", ".join(spec.roles) or "everybody", one_line(first))
+    out.grid(grid)
 
 
 def keys(out: Output, found: KeyList) -> None:
     """API keys without their secrets."""
-    table = out.table("id", "name", "owner", "person", "scopes", "state")
+    columns = ("id", "name", "owner", "person", "scopes", "state")
+    grid = Grid(*columns, gives_way=("scopes", "name", "owner", "person"))
     for key in found.items:
         if key.revoked_at is not None:
             state = f"revoked {ago(key.revoked_at, out.now)}"
         elif key.expires_at is not None:
-            state = f"expires {until(key.expires_at, out.now)}".replace("expires expired", "expired")
+            state = expiry(key.expires_at, out.now)
         else:
             state = "valid"
         person = key.person.id if key.person else "anyone"
         scopes = ", ".join(scope.value for scope in key.scopes)
-        table.add_row(key.id, one_line(key.name), one_line(key.owner), one_line(person), scopes, state)
-    out.stdout.print(table)
+        grid.row(key.id, one_line(key.name), one_line(key.owner), one_line(person), scopes, state)
+    out.grid(grid)
 
 
 def bulk_result(out: Output, result: BulkResult) -> None:
     """What became of each job."""
-    table = out.table("job", "", "status", "error", whole=WHOLE_TEXT)
+    grid = Grid("job", "", "status", "error", gives_way=("error",), whole=True)
     for item in result.items:
         mark = Text("ok", style="green") if item.ok else Text("failed", style="red")
         error = item.error or {}
         sentence = one_line(str(error.get("detail") or error.get("message") or ""))
-        table.add_row(item.job, mark, status_text(item.status) if item.status else "-", sentence)
-    out.stdout.print(table)
+        grid.row(item.job, mark, status_text(item.status) if item.status else "-", sentence)
+    out.grid(grid)
     out.line(f"{result.action}: {result.succeeded} of {counted(result.total, 'job')} ended well.")
 
 
 def dry_run(out: Output, plan: DryRun) -> None:
     """What would be done."""
     allowed = sum(item.allowed for item in plan.items)
-    out.line(f"Dry run, nothing is changed. {plan.action} would be done to {counted(allowed, 'thing')}.", style="dim")
+    out.line(f"Dry run: nothing was changed. It would {plan.action} {allowed} of {len(plan.items)}.", style="dim")
     if not plan.items:
         return
-    table = out.table("what", "", "status", "note", whole=WHOLE_TEXT)
+    grid = Grid("what", "", "status", "note", gives_way=("note",), whole=True)
     for item in plan.items:
         mark = Text("would", style="green") if item.allowed else Text("refused", style="red")
-        table.add_row(item.target, mark, status_text(item.status) if item.status else "-", one_line(item.note))
-    out.stdout.print(table)
+        grid.row(item.target, mark, status_text(item.status) if item.status else "-", one_line(item.note))
+    out.grid(grid)
 
 
 def schema_fields(schema: dict[str, object]) -> list[tuple[str, str, str]]:

@@ -61,12 +61,12 @@ def ago(moment: datetime | None, now: datetime) -> str:
     return f"{duration(max(0.0, (now - moment).total_seconds()))} ago"
 
 
-def until(moment: datetime | None, now: datetime) -> str:
-    """How long until then, `expired` when it has passed, `-` for never."""
+def expiry(moment: datetime | None, now: datetime) -> str:
+    """`expires in 3 h`, `expired`, or `-` for never."""
     if moment is None:
         return "-"
     left = moment - now
-    return "expired" if left <= timedelta(0) else f"in {duration(left.total_seconds())}"
+    return "expired" if left <= timedelta(0) else f"expires in {duration(left.total_seconds())}"
 
 
 def counted(number: int, noun: str) -> str:

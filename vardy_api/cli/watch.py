@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.status import Status as Spinner
 from rich.text import Text
 
@@ -37,26 +36,26 @@ def settle(session: Session, job: JobView, *, wait: bool, timeout_seconds: float
     return Shown(settled, exit_code=ExitCode.OK if settled.status in ENDED_WELL else ExitCode.ERROR)
 
 
-def wait_for(session: Session, job: JobView | str, *, timeout_seconds: float | None, prefix: str = "") -> JobView:
-    """Waits until the job settles, with a spinner on a terminal. Raises `WaitTimeout`, `Interrupted`."""
+def wait_for(session: Session, job: JobView | str, *, timeout_seconds: float | None) -> JobView:
+    """Waits until the job settles, with a spinner on a terminal. Raises `WaitTimeout`."""
     job_id = job if isinstance(job, str) else job.id
-    stderr: Console = session.out.stderr
+    stderr = session.out.stderr
     try:
-        if not stderr.is_terminal or session.as_json:
+        if session.as_json or not stderr.is_terminal:
             return session.client.wait(job, timeout_seconds=timeout_seconds)
-        with stderr.status(Text(f"{prefix}{job_id}"), spinner="dots") as spinner:
-            return _wait_in_steps(session.client.wait, job, timeout_seconds, _renew(spinner, prefix))
+        with stderr.status(Text(job_id), spinner="dots") as spinner:
+            return _wait_in_steps(session.client.wait, job, timeout_seconds, lambda seen: _renew(spinner, seen))
+    except WaitTimeout as error:
+        # The time the person gave, not what was left of it.
+        raise WaitTimeout(error.job, timeout_seconds or 0) from None
     except KeyboardInterrupt:
-        stderr.print(f"Job {job_id} goes on; see it with `vardy jobs wait {job_id}`.")
+        session.note(f"Job {job_id} goes on; wait for it with `vardy jobs wait {job_id}`.")
         raise
 
 
-def _renew(spinner: Spinner, prefix: str) -> Callable[[JobView], None]:
-    def renew(job: JobView) -> None:
-        stage = f" {job.stage.value}" if job.stage else ""
-        spinner.update(Text(f"{prefix}{job.id} {job.status.value}{stage}"))
-
-    return renew
+def _renew(spinner: Spinner, job: JobView) -> None:
+    stage = f" {job.stage.value}" if job.stage else ""
+    spinner.update(Text(f"{job.id} {job.status.value}{stage}"))
 
 
 def _wait_in_steps(
@@ -74,5 +73,5 @@ def _wait_in_steps(
         except WaitTimeout as error:
             renew(error.job)
             if left is not None and (left := left - step) <= 0:
-                raise WaitTimeout(error.job, timeout_seconds or 0) from None
+                raise
             job = error.job

@@ -61,7 +61,7 @@ def approve(
     from vardy_api.cli.deciding import looked_at, would_decide  # noqa: PLC0415 - see `vardy_api.cli`
 
     person = options.parse_person(user, roles)
-    shown = looked_at(session, job, digest=digest, question="Approve this plan?", yes=yes or dry_run)
+    shown = looked_at(session, job, digest=digest, action="approve this plan", yes=yes or dry_run)
     if dry_run:
         return would_decide("approve", shown, frozenset({"PENDING_APPROVAL"}))
     decided = session.client.approve(shown, user=person, reason=reason, wait=False)
@@ -86,7 +86,7 @@ def deny(
         raise usage_error('A denial needs a reason: add --reason "…".')
     person = options.parse_person(user, roles)
     # Denying needs no look at the plan: it changes nothing at the target.
-    shown = looked_at(session, job, digest=digest, question="", yes=True)
+    shown = looked_at(session, job, digest=digest, action="deny this plan", yes=True)
     if dry_run:
         return would_decide("deny", shown, frozenset({"PENDING_APPROVAL"}))
     return Shown(session.client.deny(shown, reason=reason, user=person))

@@ -26,12 +26,12 @@ class CommitStatus(StrEnum):
 
 OfStatus = Annotated[
     list[CommitStatus] | None,
-    typer.Option("--status", case_sensitive=False, help="Only commits in this status; repeatable."),
+    typer.Option("--status", case_sensitive=False, metavar="STATUS", help="Only commits in this status; repeatable."),
 ]
 OfError = Annotated[
     str | None, typer.Option("--error", metavar="CODE", help="Only commits that stopped with this code.")
 ]
-RequeueIds = Annotated[list[str] | None, typer.Argument(metavar="[JOB]...", help="Ids of jobs.", show_default=False)]
+RequeueIds = Annotated[list[str] | None, typer.Argument(metavar="JOB", help="Ids of jobs.", show_default=False)]
 AllCommits = Annotated[bool, typer.Option("--all", help="Every stopped commit that matches the filters.")]
 Seq = Annotated[int, typer.Argument(min=0, help="Position of the effect, from 0.", show_default=False)]
 Result = Annotated[
@@ -174,7 +174,7 @@ def discard(
         raise usage_error('Say why the rest is given up: --reason "…".')
     person = options.parse_person(user, roles)
     if not dry_run:
-        session.confirm(f"Give up the rest of {job}, which cannot be undone?", yes=yes)
+        session.confirm(f"give up the rest of {job} for good", yes=yes)
     return operating.change_jobs(
         session,
         operating.DISCARD,

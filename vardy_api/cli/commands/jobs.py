@@ -14,7 +14,7 @@ from vardy_api.cli.shown import Shown
 group = make_group("Look at jobs, wait for them, commit planned ones, cancel.")
 
 KindName = Literal["run", "explore"]
-JobIds = Annotated[list[str], typer.Argument(metavar="JOB...", help="Ids of jobs.", show_default=False)]
+JobIds = Annotated[list[str], typer.Argument(metavar="JOB", help="Ids of jobs.", show_default=False)]
 Full = Annotated[bool, typer.Option("--full", help="With program, params, all arguments, times and cost.")]
 Cursor = Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on after the page that named it.")]
 AllPages = Annotated[bool, typer.Option("--all", help="Every page, however many.")]
@@ -74,7 +74,7 @@ def commit_job(
     from vardy_api.cli.deciding import looked_at, would_decide  # noqa: PLC0415 - see `vardy_api.cli`
 
     person = options.parse_person(user, roles)
-    shown = looked_at(session, job, digest=digest, question="Commit this plan?", yes=yes or dry_run)
+    shown = looked_at(session, job, digest=digest, action="commit this plan", yes=yes or dry_run)
     if dry_run:
         return would_decide("commit", shown, frozenset({"PLANNED"}))
     begun = session.client.commit_planned(shown, user=person, wait=False)

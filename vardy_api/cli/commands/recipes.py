@@ -128,12 +128,11 @@ def run_recipe(
 @command(group, "delete", examples=["vardy recipes delete overdue-reminder --yes"])
 def delete_recipe(session: Session, name: Name, *, yes: options.Yes = False, dry_run: options.DryRun = False) -> Shown:
     """Delete a recipe with all its versions. Asks first."""
-    from vardy_api.cli.bulk import DryRun, DryRunItem, would  # noqa: PLC0415 - see `vardy_api.cli`
+    from vardy_api.cli.bulk import Done, DryRunItem, would  # noqa: PLC0415 - see `vardy_api.cli`
 
-    newest = session.client.recipe(name)
-    item = DryRunItem(target=name, note=f"{newest.version} versions" if newest.version > 1 else "its only version")
     if dry_run:
-        return would("delete", [item])
-    session.confirm(f"Delete recipe {name} with all its versions?", yes=yes)
+        newest = session.client.recipe(name)
+        return would("delete", [DryRunItem(target=name, note=f"versions 1 to {newest.version}")])
+    session.confirm(f"delete recipe {name} with all its versions", yes=yes)
     session.client.delete_recipe(name)
-    return Shown(DryRun(dry_run=False, action="delete", items=(item,)))
+    return Shown(Done(action="Deleted", target=f"recipe {name}"))
