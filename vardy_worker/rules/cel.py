@@ -209,6 +209,7 @@ _NO_OVERLOAD = re.compile(r"found no matching overload for '([^']*)' applied to 
 
 
 _CLEARER = (
+    (re.compile(r"[Rr]ecursion (?:depth|limit)"), "the expression is nested too deeply"),
     (re.compile(r"reserved identifier: (\w+)"), "`{0}` is a reserved word and cannot stand alone"),
     (re.compile(r"undeclared reference to '(.*)'"), "nothing called `{0}` takes these arguments"),
 )
@@ -216,23 +217,23 @@ _CLEARER = (
 
 def _clear(message: str) -> str:
     """The library's compile error, which quotes only the rule, with a hint where one helps."""
-    if "recursion" in message:
-        return "the expression is nested too deeply"
     for pattern, sentence in _CLEARER:
         if match := pattern.search(message):
-            return sentence.format(match[1])
+            return sentence.format(*match.groups())
     match = _NO_OVERLOAD.search(message)
     if not match:
         return message.partition(" expecting {")[0].strip()
-    operator, types = match[1].strip("_"), match[2]
-    hint = ""
+    return f"`{match[1].strip('_')}` cannot be applied to {_readable(match[2])}{_hint(match[2])}"
+
+
+def _hint(types: str) -> str:
     if "list" in types or "map" in types:
-        hint = ""
-    elif "double" in types and "int" in types:
-        hint = "; write a number with a decimal point (1.0), or convert with int(…) or double(…)"
-    elif "string" in types and ("int" in types or "double" in types):
-        hint = "; convert with int(…), double(…) or string(…) (a decimal travels as text)"
-    return f"`{operator}` cannot be applied to {_readable(types)}{hint}"
+        return ""
+    if "double" in types and "int" in types:
+        return "; write a number with a decimal point (1.0), or convert with int(…) or double(…)"
+    if "string" in types and ("int" in types or "double" in types):
+        return "; convert with int(…), double(…) or string(…) (a decimal travels as text)"
+    return ""
 
 
 def _readable(types: str) -> str:

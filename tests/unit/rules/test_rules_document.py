@@ -1,0 +1,57 @@
+"""The document about rules says what the code does: its examples load, its tables are complete."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.rules import CATALOGUE, Court, condition, refund
+from vardy_worker.contracts.policy import Verdict
+from vardy_worker.rules.load import FILE_BYTES_MAX, RULES_MAX, WHEN_CHARACTERS_MAX
+from vardy_worker.rules.vocabulary import BY_ARGUMENT, BY_FUNCTION, FIXED, OPEN, ROOTS
+
+TEXT = (Path(__file__).parents[3] / "docs" / "rules.md").read_text()
+FILES = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+CONDITIONS = [line for block in re.findall(r"```cel\n(.*?)```", TEXT, re.DOTALL) for line in block.splitlines()]
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_every_example_file_loads(court: Court, text: str) -> None:
+    assert court.load(text).rules
+
+
+def test_the_first_example_does_what_it_says(court: Court) -> None:
+    verdicts = [court.judge(FILES[0], refund(cents)).verdict for cents in (5000, 6000, 100_001)]
+    assert verdicts == [Verdict.ALLOW, Verdict.APPROVE, Verdict.BLOCK]
+
+
+@pytest.mark.parametrize("when", CONDITIONS)
+def test_every_example_condition_passes_the_check_for_a_function_that_it_fits(court: Court, when: str) -> None:
+    arguments = {*re.findall(r"args\.(\w+)", when), *re.findall(r'"(\w+)" in refs', when)}
+    fitting = [
+        spec.name
+        for spec in CATALOGUE.functions
+        if spec.kind.value == "write" and arguments <= set(spec.input_schema["properties"])
+    ]
+    assert fitting
+    for function in fitting:
+        assert court.load(condition(when, on=function))
+
+
+def test_there_are_examples() -> None:
+    assert len(FILES) >= 1
+    assert len(CONDITIONS) >= 10
+
+
+def test_the_table_of_variables_is_complete() -> None:
+    documented = set(re.findall(r"^\| `([a-z_.]+?)(?:\.<function>(?:\.<argument>)?)?` \|", TEXT, re.MULTILINE))
+    known = {".".join(path) for path in (*FIXED, *OPEN, *BY_FUNCTION, *BY_ARGUMENT)} | {"args"}
+    assert known <= documented
+    assert {name.partition(".")[0] for name in known} == ROOTS
+
+
+def test_the_limits_are_the_real_ones() -> None:
+    assert f"{FILE_BYTES_MAX // 1024} KiB and {RULES_MAX} rules" in TEXT
+    assert f"{WHEN_CHARACTERS_MAX:,} characters" in TEXT
