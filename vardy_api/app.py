@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -43,9 +44,12 @@ class _Server(uvicorn.Server):
         self._api = api
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Lets held-back requests answer, so that a stop does not wait for their long polls."""
+        """Ends cleanly: held-back requests answer at once, and the signal is not raised again afterwards."""
+        del frame
         self._api.stop_waiting()
-        super().handle_exit(sig, frame)
+        if self.should_exit and sig == signal.SIGINT:
+            self.force_exit = True
+        self.should_exit = True
 
 
 def serve(settings: Settings, *, host: str | None = None, port: int | None = None) -> None:

@@ -42,12 +42,13 @@ def build_api(settings: Settings) -> Api:
     client = connect(settings.redis_url)
     documents = RedisDocuments(client, settings.namespace)
     feed = RedisChangeFeed(settings.redis_url, settings.namespace)
+    queue = CeleryQueue(make_celery(settings), settings)
     ports = Ports(
         store=RedisJobStore(client, settings.namespace),
         documents=documents,
         presence=RedisPresence(client, settings.namespace),
         feed=feed,
-        queue=CeleryQueue(make_celery(settings), settings),
+        queue=queue,
         engine=CelRules(),
         clock=SystemClock(),
     )
@@ -62,6 +63,7 @@ def build_api(settings: Settings) -> Api:
         yield
         operations.jobs.stop_waiting()
         await feed.aclose()
+        queue.close()
         client.close()
 
     return make_app(operations, request_bytes_max=settings.request_bytes_max, lifespan=lifespan)

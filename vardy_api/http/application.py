@@ -73,7 +73,7 @@ def make_app(
     lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None,
 ) -> Api:
     """The application. Nothing is started: `lifespan` is what runs around its serving."""
-    metrics = HttpMetrics()
+    metrics = HttpMetrics(lambda: operations.jobs.waiting)
     metrics.registry.register(StoreMetrics(operations.service))
     app = Api(
         title="Vardy",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from vardy_worker.contracts.errors import TransientError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from prometheus_client.core import Metric
 
@@ -24,8 +24,10 @@ _SECONDS_BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 class HttpMetrics:
     """The registry of one application, and its request metrics."""
 
-    def __init__(self) -> None:
+    def __init__(self, waiting: Callable[[], int]) -> None:
         self.registry = CollectorRegistry()
+        held = Gauge("vardy_waiting_requests", "Requests held back until a job settles.", registry=self.registry)
+        held.set_function(waiting)
         self._requests = Counter(
             "vardy_http_requests", "Requests answered.", ("method", "route", "status"), registry=self.registry
         )

@@ -43,6 +43,8 @@ class JobOperations:
         self._clock = clock
         self._retain_seconds = retain_seconds
         self._closing = asyncio.Event()
+        self.waiting = 0
+        """Requests that wait for a job now."""
 
     def find(self, caller: Caller, job_id: str) -> JobRecord:
         """The record as stored, if visible. Raises `job.not_found`."""
@@ -69,9 +71,19 @@ class JobOperations:
     async def wait(self, caller: Caller, job_id: str, seconds: float) -> JobRecord:
         """The job when it has settled, or as it is after `seconds`. Holds no thread meanwhile."""
         job = await run_sync(self.read, caller, job_id)
+        if is_settled(job.status) or seconds <= 0:
+            return job
+        self.waiting += 1
+        try:
+            await self._wait_settled(job_id, seconds)
+        finally:
+            self.waiting -= 1
+        return await run_sync(self.read, caller, job_id)
+
+    async def _wait_settled(self, job_id: str, seconds: float) -> None:
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
-        settled = is_settled(job.status)
+        settled = False
         while not settled and not self._closing.is_set() and (left := end - loop.time()) > 0:
             # Listening begins before the look, so that no change falls between the two.
             changed = asyncio.ensure_future(self._feed.wait(job_id, min(left, LOOK_SECONDS)))
@@ -86,7 +98,6 @@ class JobOperations:
                     task.cancel()
                     with contextlib.suppress(asyncio.CancelledError):
                         await task
-        return await run_sync(self.read, caller, job_id) if seconds > 0 else job
 
     async def _is_settled(self, job_id: str) -> bool:
         seen = await run_sync(self._store.version, job_id)

@@ -1,0 +1,368 @@
+"""The API as it is deployed: uvicorn, Redis and Celery's producer, over real connections."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import httpx
+import pytest
+import uvicorn
+
+from tests.support.api import approve, run_body
+from tests.support.factories import LEO, effect, plan, policy
+from tests.support.waiting import eventually
+from vardy_api.bootstrap import build_api
+from vardy_api.client import Vardy
+from vardy_api.embedded import EmbeddedServer
+from vardy_api.operations.keys import KeyOperations
+from vardy_api.shapes import KeyCreate
+from vardy_worker.clock import SystemClock
+from vardy_worker.contracts.errors import SettingsError
+from vardy_worker.contracts.policy import ApprovalNeed, Verdict
+from vardy_worker.contracts.status import Status
+from vardy_worker.contracts.user import Scope
+from vardy_worker.ports import Change, Changed
+from vardy_worker.queue import CeleryQueue, make_celery
+from vardy_worker.settings import load_settings
+from vardy_worker.store.connection import connect
+from vardy_worker.store.redis_documents import RedisDocuments
+from vardy_worker.store.redis_jobs import RedisJobStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from redis import Redis
+
+    from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.settings import Settings
+
+WAITERS = 100
+Connect: TypeAlias = Callable[[str, str], httpx.Client]
+
+
+class _Served(uvicorn.Server):
+    """Says when it is ready. `stop` is what a signal does to it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.api = build_api(settings)
+        super().__init__(uvicorn.Config(self.api, port=0, log_config=None, timeout_graceful_shutdown=5))
+        self.ready = threading.Event()
+        self.url = ""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        port = self.servers[0].sockets[0].getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        self.ready.set()
+
+    def stop(self) -> None:
+        self.api.stop_waiting()
+        self.should_exit = True
+
+
+@contextmanager
+def served(settings: Settings) -> Iterator[_Served]:
+    server = _Served(settings)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        assert server.ready.wait(20)
+        yield server
+    finally:
+        server.stop()
+        thread.join(20)
+    assert not thread.is_alive()
+
+
+def new_key(redis_url: str, namespace: str, *scopes: Scope) -> str:
+    client = connect(redis_url)
+    try:
+        keys = KeyOperations(RedisDocuments(client, namespace), SystemClock())
+        return keys.create(KeyCreate(owner="shop", scopes=scopes or tuple(Scope)))[1]
+    finally:
+        client.close()
+
+
+@pytest.fixture
+def http() -> Iterator[Connect]:
+    """Makes clients, and closes them after the test."""
+    with ExitStack() as stack:
+        yield lambda url, key: stack.enter_context(
+            httpx.Client(
+                base_url=url,
+                headers={"Authorization": f"Bearer {key}"},
+                timeout=60,
+                limits=httpx.Limits(max_connections=WAITERS + 1),
+            )
+        )
+
+
+@pytest.fixture
+def queue(settings: Settings) -> Iterator[CeleryQueue]:
+    queue = CeleryQueue(make_celery(settings), settings)
+    yield queue
+    queue.close()
+
+
+@pytest.fixture
+def settings(redis_url: str, namespace: str) -> Settings:
+    return load_settings(redis_url=redis_url, namespace=namespace)
+
+
+@pytest.fixture
+def api(settings: Settings) -> Iterator[_Served]:
+    with served(settings) as server:
+        yield server
+
+
+@pytest.fixture
+def key(redis_url: str, namespace: str) -> str:
+    return new_key(redis_url, namespace)
+
+
+@pytest.fixture
+def store(redis_client: Redis, namespace: str) -> RedisJobStore:
+    return RedisJobStore(redis_client, namespace)
+
+
+def move(store: RedisJobStore, job_id: str, before: Status, after: Status, **fields: Any) -> None:
+    assert isinstance(store.change(Change(job_id, frozenset({before}), after, set=fields)), Changed)
+
+
+def park(store: RedisJobStore, job_id: str, quorum: int = 1) -> JobRecord:
+    """Leads a queued job to `PENDING_APPROVAL`, as a worker does."""
+    move(store, job_id, Status.QUEUED, Status.RUNNING)
+    needs = ApprovalNeed(rule="r", quorum=quorum)
+    fields = {"plan": plan(job_id, effect()), "policy": policy(Verdict.APPROVE, 1, needs), "revision": 1}
+    move(store, job_id, Status.RUNNING, Status.PENDING_APPROVAL, **fields)
+    found = store.get(job_id)
+    assert found is not None
+    return found
+
+
+def submit(client: httpx.Client) -> str:
+    job_id: str = client.post("/v1/run", json=run_body()).json()["id"]
+    return job_id
+
+
+def test_a_job_goes_through_the_api_from_submission_to_commit(
+    api: _Served, key: str, store: RedisJobStore, queue: CeleryQueue
+) -> None:
+    with Vardy(api.url, api_key=key) as vardy:
+        job = vardy.run("refund it", user="ana", wait=False)
+        assert (queue.depth("run"), queue.depth("commit")) == (1, 0)
+        park(store, job.id)
+        waiting = vardy.wait(job, timeout_seconds=10)
+        assert waiting.status is Status.PENDING_APPROVAL
+        assert vardy.plan(waiting).digest == (waiting.plan and waiting.plan.digest)
+        assert vardy.approve(waiting, user=LEO, wait=False).status is Status.COMMITTING
+        assert queue.depth("commit") == 1
+        move(store, job.id, Status.COMMITTING, Status.SUCCESS)
+        assert vardy.wait(job, timeout_seconds=10).status is Status.SUCCESS
+        assert vardy.queues().queues[1].depth == 1
+        assert vardy.health().ok
+
+
+def test_many_waiting_requests_hold_no_thread_and_wake_together(
+    api: _Served, key: str, store: RedisJobStore, http: Connect
+) -> None:
+    client = http(api.url, key)
+    job_id = submit(client)
+    threads_before = threading.active_count()
+    with ThreadPoolExecutor(WAITERS) as pool:
+        waits = [pool.submit(client.get, f"/v1/jobs/{job_id}?wait=30") for _ in range(WAITERS)]
+        waiters = api.api.state.operations.jobs
+        assert eventually(lambda: waiters.waiting == WAITERS)
+        # The clients' own threads, and the few of the server's pool.
+        assert threading.active_count() <= threads_before + WAITERS + 45
+        assert client.get(f"/v1/jobs/{job_id}").status_code == 200
+        began = time.monotonic()
+        move(store, job_id, Status.QUEUED, Status.CANCELLED)
+        assert {wait.result().json()["status"] for wait in waits} == {"CANCELLED"}
+        assert time.monotonic() - began < 10
+
+
+def test_one_idempotency_key_makes_one_job_however_many_processes_race(
+    api: _Served, key: str, settings: Settings, queue: CeleryQueue, http: Connect
+) -> None:
+    headers = {"Idempotency-Key": "race"}
+    with served(settings) as other, ThreadPoolExecutor(16) as pool:
+        clients = [http(api.url, key), http(other.url, key)]
+        sent = [pool.submit(clients[n % 2].post, "/v1/run", json=run_body(), headers=headers) for n in range(32)]
+        answers = [future.result() for future in sent]
+        made = [answer for answer in answers if answer.status_code == 202]
+        assert {answer.status_code for answer in answers} <= {202, 409}
+        assert len({answer.json()["id"] for answer in made}) == 1
+        assert sum("idempotent-replayed" not in answer.headers for answer in made) == 1
+        assert clients[0].post("/v1/run", json=run_body(), headers=headers).json()["id"] == made[0].json()["id"]
+        assert queue.depth("run") == 1
+
+
+def test_of_many_approvals_at_once_exactly_one_starts_the_commit(
+    api: _Served, key: str, store: RedisJobStore, queue: CeleryQueue, http: Connect
+) -> None:
+    client = http(api.url, key)
+    job = park(store, submit(client))
+    headers = {"If-Match": f'"{job.digest}"'}
+    url = f"/v1/jobs/{job.id}/decisions"
+    people = [LEO.model_copy(update={"id": f"lead-{n}"}) for n in range(16)]
+    with ThreadPoolExecutor(16) as pool:
+        sent = [pool.submit(client.post, url, json=approve(person), headers=headers) for person in people]
+        answers = [future.result() for future in sent]
+    assert sorted(answer.status_code for answer in answers) == [200] + [409] * 15
+    assert queue.depth("commit") == 1
+
+
+def test_a_body_without_a_length_is_cut_off_at_the_limit(api: _Served, key: str, http: Connect) -> None:
+    sent = 0
+
+    def endless() -> Iterator[bytes]:
+        nonlocal sent
+        for _ in range(64):
+            sent += 65_536
+            yield b" " * 65_536
+
+    client = http(api.url, key)
+    try:
+        answer = client.post("/v1/run", content=endless(), headers={"Content-Type": "application/json"})
+        assert (answer.status_code, answer.json()["code"]) == (413, "request.too_large")
+    except (httpx.WriteError, httpx.ReadError):
+        # The server answers and closes while the client is still sending: it may see either.
+        assert sent < 64 * 65_536
+
+
+def test_without_its_store_the_api_answers_503_within_seconds_and_recovers(
+    tmp_path: Path, namespace: str, http: Connect
+) -> None:
+    with EmbeddedServer(tmp_path) as server:
+        port, password = httpx.URL(server.url).port, httpx.URL(server.url).password
+        key = new_key(server.url, namespace)
+        with served(load_settings(redis_url=server.url, namespace=namespace)) as api:
+            client = http(api.url, key)
+            job_id = submit(client)
+            server.kill()
+            asks: list[Callable[[], httpx.Response]] = [
+                lambda: client.get(f"/v1/jobs/{job_id}"),
+                lambda: client.post("/v1/run", json=run_body()),
+                lambda: client.get("/readyz"),
+            ]
+            for ask in asks:
+                began = time.monotonic()
+                answer = ask()
+                assert time.monotonic() - began < 8
+                assert (answer.status_code, answer.json()["code"]) == (503, "service.unavailable")
+                assert answer.headers["retry-after"]
+            assert client.get("/livez").status_code == 200
+            assert password not in client.get("/readyz").text
+            with EmbeddedServer(tmp_path, port=port, password=password):
+                assert eventually(lambda: client.get("/readyz").status_code == 200)
+                assert client.get(f"/v1/jobs/{job_id}").json()["status"] == "QUEUED"
+                assert client.post("/v1/run", json=run_body()).status_code == 202
+
+
+def test_without_redis_the_api_starts_and_is_not_ready(namespace: str) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"redis://127.0.0.1:{taken.getsockname()[1]}/0"
+        with served(load_settings(redis_url=url, namespace=namespace)) as api, httpx.Client(base_url=api.url) as client:
+            assert client.get("/readyz").status_code == 503
+            assert client.get("/livez").status_code == 200
+
+
+# --- starting and stopping ------------------------------------------------------------------------------------
+
+
+def test_a_rules_file_is_applied_at_the_start_if_it_differs(
+    settings: Settings, key: str, tmp_path: Path, http: Connect
+) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("default: block\n", encoding="utf-8")
+    named = settings.model_copy(update={"rules": str(file)})
+    for version in (1, 1):
+        with served(named) as api:
+            rules = http(api.url, key).get("/v1/rules").json()
+            assert (rules["version"], rules["applied_by"], rules["text"]) == (
+                version,
+                "VARDY_RULES",
+                "default: block\n",
+            )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("default: perhaps\n", "Line 1"), (None, "cannot be read")],
+)
+def test_a_bad_rules_file_stops_the_start_with_one_sentence(
+    settings: Settings, tmp_path: Path, text: str | None, said: str
+) -> None:
+    file = tmp_path / "rules.yaml"
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError) as raised:
+        build_api(settings.model_copy(update={"rules": str(file)}))
+    assert "VARDY_RULES" in raised.value.message
+    assert said in raised.value.message
+    assert "\n" not in raised.value.message
+
+
+def test_rules_that_cannot_be_stored_stop_the_start(settings: Settings, tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("default: block\n", encoding="utf-8")
+    away = settings.model_copy(update={"rules": str(file), "redis_url": "redis://127.0.0.1:1/0"})
+    with pytest.raises(SettingsError, match="VARDY_RULES cannot be applied"):
+        build_api(away)
+
+
+def test_a_missing_setting_stops_the_start() -> None:
+    with pytest.raises(SettingsError, match="VARDY_REDIS_URL"):
+        build_api(load_settings(redis_url=""))
+
+
+SERVE = "from vardy_api.app import serve; from vardy_worker.settings import load_settings; serve(load_settings())"
+
+
+def test_a_stop_answers_waiting_requests_at_once_and_ends_the_process(
+    redis_url: str, namespace: str, key: str, store: RedisJobStore, http: Connect
+) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    environment = {
+        **os.environ,
+        "VARDY_REDIS_URL": redis_url,
+        "VARDY_NAMESPACE": namespace,
+        "VARDY_API_PORT": port,
+    }
+    process = subprocess.Popen([sys.executable, "-c", SERVE], env=environment)
+    try:
+        client = http(f"http://127.0.0.1:{port}", key)
+        assert eventually(lambda: answers(client), seconds=20)
+        job_id = submit(client)
+        assert store.get(job_id) is not None
+        with ThreadPoolExecutor(1) as pool:
+            wait = pool.submit(client.get, f"/v1/jobs/{job_id}?wait=60")
+            assert eventually(lambda: "vardy_waiting_requests 1.0" in client.get("/metrics").text)
+            process.send_signal(signal.SIGTERM)
+            assert wait.result(timeout=10).json()["status"] == "QUEUED"
+        assert process.wait(10) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def answers(client: httpx.Client) -> bool:
+    try:
+        return client.get("/livez").status_code == 200
+    except httpx.TransportError:
+        return False
