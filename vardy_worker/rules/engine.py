@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 COMPILED_MAX = 8
 """Compiled rule sets kept: the active one, and those of plans and checks under way."""
 
-_Key: TypeAlias = tuple[str, tuple[tuple[str, str, str], ...]]
+_Key: TypeAlias = "tuple[tuple[Rule, ...], tuple[tuple[str, str, str], ...]]"
 
 
 class PlanRules:
@@ -61,7 +61,7 @@ class PlanRules:
         return evaluation.result()
 
     def _compile(self, rules: RuleSet, catalogue: Catalogue) -> CompiledRules:
-        key = (rules.digest, tuple((spec.name, spec.kind.value, spec.version) for spec in catalogue.functions))
+        key = (rules.rules, tuple((spec.name, spec.kind.value, spec.version) for spec in catalogue.functions))
         with self._lock:
             known = self._compiled.get(key)
             if known is not None:
@@ -178,10 +178,10 @@ class _Scopes:
 
     def of(self, needs: Needs) -> tuple[Scope, Bound]:
         """The scope for a condition, and why names are missing in it."""
-        if needs.argument_map and not self._effect.complete:
-            return self._bind(needs)
         if self._shared is None:
             self._shared = self._bind(self._needs)
+        if (needs.keys or needs.whole) and not self._effect.complete:
+            return self._bind(needs)
         return self._shared
 
     def _bind(self, needs: Needs) -> tuple[Scope, Bound]:
@@ -194,13 +194,10 @@ class _Scopes:
 
 def _run(program: Program, needs: Needs, scopes: _Scopes) -> bool | str:
     scope, bound = scopes.of(needs)
-    match program.run(scope):
-        case Unbound(variable=name):
-            return bound.reasons.get(name, f"it reads `{name}`, which is not there")
-        case Failed(reason=reason):
-            return reason
-        case outcome:
-            return outcome
+    outcome = program.run(scope)
+    if isinstance(outcome, Unbound):
+        return bound.reasons.get(outcome.variable, f"it reads `{outcome.variable}`, which is not there")
+    return outcome.reason if isinstance(outcome, Failed) else outcome
 
 
 def _need(rule: Rule) -> ApprovalNeed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from vardy_worker.rules.aggregates import PlanTotals, referenced_arguments
@@ -143,7 +144,7 @@ class EffectValues:
         if needs.argument_map:
             self._bind_map(needs, bound)
 
-    @property
+    @cached_property
     def complete(self) -> bool:
         """Whether the rules may see every argument."""
         return not self._referenced and not any(

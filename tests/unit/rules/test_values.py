@@ -155,3 +155,14 @@ def test_params_are_read_at_any_depth(court: Court) -> None:
 
 def test_names_that_are_no_identifiers_are_reached_by_index(court: Court) -> None:
     assert court.matches("params['due date'] == 'x' && params.`due date` == 'x'", refund(), params={"due date": "x"})
+
+
+def test_guarded_arithmetic_keeps_every_kind_of_value_beside_it(court: Court) -> None:
+    when = (
+        "args.rate * 2.0 - 1.0 == 5.0 && double(args.amount) / 2.0 == -6.25 && args.supplier_id - 2 == -1"
+        " && {'a': -5, 'b': [1u, 2u]}.a == -5 && b'\\xff' == b'\\xff' && '🙂é'.size() == 2 && null == null"
+        " && [1.5, -0.5].map(x, x * 2.0) == [3.0, -1.0] && [1.5].exists(x, x + args.rate > 4.0)"
+        " && (args.urgent ? 1.0 : args.rate + 1.0) == 4.0 && -args.rate == -3.0 && 9223372036854775807 > 0"
+        " && duration('60s') + duration('1s') > duration('60s') && 'a' + 'b' == 'ab' && [1] + [2] == [1, 2]"
+    )
+    assert court.matches(when, payment("-12.50", rate=3))
