@@ -11,7 +11,6 @@ from vardy_api.http.application import Api, make_app
 from vardy_api.operations.facade import Ports, make_operations
 from vardy_worker.clock import SystemClock
 from vardy_worker.contracts.errors import RulesError, SettingsError, StoreUnavailable
-from vardy_worker.logs import get_logger
 from vardy_worker.queue import CeleryQueue, make_celery
 from vardy_worker.rules import CelRules
 from vardy_worker.store.connection import connect
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
     from vardy_api.operations.facade import Operations
     from vardy_worker.settings import Settings
-
-_log = get_logger(__name__)
 
 
 def build_api(settings: Settings) -> Api:
@@ -78,12 +75,10 @@ def apply_rules_file(operations: Operations, path: str) -> None:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise SettingsError(f"VARDY_RULES names {path}, which cannot be read: {reason}.", details=details) from error
     try:
-        rules, changed = operations.rules.apply(text, by="VARDY_RULES")
+        operations.rules.apply(text, by="VARDY_RULES")
     except RulesError as error:
         message = f"VARDY_RULES names {path}, which is not valid: {error.message}"
         raise SettingsError(message, details={**details, **error.details}) from error
     except StoreUnavailable as error:
         message = f"VARDY_RULES cannot be applied, because the store cannot be reached: {error.message}"
         raise SettingsError(message, details=details) from error
-    if changed:
-        _log.info("rules_applied", version=rules.version, digest=rules.digest)

@@ -83,6 +83,7 @@ def make_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
         # The outermost first. What BodyLimit or the routes answer gets headers and is measured.
         middleware=[
             Middleware(Measure, metrics=metrics),

@@ -12,7 +12,7 @@ from vardy_api.operations.caller import Caller
 from vardy_api.operations.facade import Operations
 
 _bearer = HTTPBearer(
-    scheme_name="API key",
+    scheme_name="ApiKey",
     bearerFormat="vk_<key id>_<secret>",
     description="An API key of Vardy, as a bearer token.",
     auto_error=False,

@@ -50,6 +50,8 @@ class Changes:
             if isinstance(self._store.change(change), Changed):
                 if change.to is Status.COMMITTING:
                     self.publish("commit", job_id)
+                to = change.to or job.status
+                _log.info("job_changed", job_id=job_id, status=to.value, key_id=caller.key.id)
                 return self._jobs.find(caller, job_id)
         raise RequestError(
             "The job keeps changing; look at it again.", code="job.conflict", details={"status": job.status.value}

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vardy_api.operations.caller import Caller
     from vardy_api.operations.catalogue import CatalogueReader
     from vardy_api.operations.changes import Changes
+    from vardy_api.operations.jobs import JobOperations
     from vardy_worker.contracts.base import JsonValue
     from vardy_worker.contracts.job import JobRecord
     from vardy_worker.contracts.user import User
@@ -24,6 +25,7 @@ class CommitOperations:
     def __init__(
         self,
         store: JobStore,
+        jobs: JobOperations,
         changes: Changes,
         catalogue: CatalogueReader,
         clock: Clock,
@@ -31,6 +33,7 @@ class CommitOperations:
         retain_seconds: int,
     ) -> None:
         self._store = store
+        self._jobs = jobs
         self._changes = changes
         self._catalogue = catalogue
         self._clock = clock
@@ -44,8 +47,9 @@ class CommitOperations:
         def verb(job: JobRecord) -> Change | None:
             own_job_or_operator(caller, job)
             change = verbs.cancel(job, by=by, now_ms=self._clock.now_ms(), retain_seconds=self._retain_seconds)
-            if change is None:
-                self._store.request_cancel(job_id, by=by)
+            if change is None and not self._store.request_cancel(job_id, by=by):
+                # It ended between the look and the request.
+                return verb(self._jobs.find(caller, job_id))
             return change
 
         return self._changes.apply(caller, job_id, verb)

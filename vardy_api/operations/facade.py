@@ -72,7 +72,7 @@ def make_operations(ports: Ports, settings: Settings) -> Operations:
             approval_ttl_seconds=settings.approval_ttl_seconds,
             retain_seconds=retain_seconds,
         ),
-        commits=CommitOperations(ports.store, changes, catalogue, ports.clock, retain_seconds=retain_seconds),
+        commits=CommitOperations(ports.store, jobs, changes, catalogue, ports.clock, retain_seconds=retain_seconds),
         recipes=RecipeOperations(
             ports.documents, catalogue, jobs, ports.clock, program_bytes_max=settings.limits.program_bytes_max
         ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vardy_api.operations.submit import check_functions
 from vardy_worker.contracts.user import Scope
 from vardy_worker.prompts import program_prompt
 
@@ -26,8 +27,11 @@ class PromptOperations:
         """The messages for the first attempt at a program; nothing is sent."""
         caller.need(Scope.SUBMIT)
         user = caller.person(request.user)
+        catalogue = self._catalogue.current()
+        if request.functions is not None:
+            check_functions(request.functions, user, catalogue)
         return program_prompt(
-            catalogue=self._catalogue.current().for_user(user.roles, request.functions),
+            catalogue=catalogue.for_user(user.roles, request.functions),
             request=request.request,
             params=request.params,
             limits=self._limits,

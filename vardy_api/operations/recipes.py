@@ -11,6 +11,7 @@ from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.user import Scope
 from vardy_worker.documents import RECIPES, read_recipe, recipe_version, recipe_versions
+from vardy_worker.logs import get_logger
 from vardy_worker.programs import check, functions_called
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from vardy_api.shapes import RecipeSave
     from vardy_worker.contracts.program import Finding
     from vardy_worker.ports import Clock, Documents
+
+
+_log = get_logger(__name__)
 
 
 class RecipeOperations:
@@ -103,6 +107,7 @@ class RecipeOperations:
                 code="recipe.conflict",
                 details={"recipe": name, "expect_version": request.expect_version},
             )
+        _log.info("recipe_saved", recipe=name, version=stored.version, key_id=caller.key.id)
         return recipe_version(stored), findings
 
     def delete(self, caller: Caller, name: str) -> None:
@@ -110,6 +115,7 @@ class RecipeOperations:
         caller.need(Scope.OPERATE)
         if not self._documents.delete(RECIPES, name):
             raise _not_found(name)
+        _log.info("recipe_deleted", recipe=name, key_id=caller.key.id)
 
     def _source(self, caller: Caller, request: RecipeSave) -> str:
         if (request.source is None) == (request.from_job is None):

@@ -8,6 +8,7 @@ from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.policy import RulesVersion
 from vardy_worker.contracts.user import Scope
 from vardy_worker.documents import CURRENT, RULES, read_rules, rules_version
+from vardy_worker.logs import get_logger
 
 if TYPE_CHECKING:
     from vardy_api.operations.caller import Caller
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from vardy_worker.ports import Clock, Documents, RuleEngine
 
 TRIES_MAX = 20
+
+_log = get_logger(__name__)
 
 
 class RuleOperations:
@@ -67,6 +70,7 @@ class RuleOperations:
             value = rules.model_dump(mode="json", exclude={"version"})
             stored = self._documents.put(RULES, CURRENT, value, expect_version=active.version)
             if stored is not None:
+                _log.info("rules_applied", version=stored.version, digest=digest, by=by)
                 return rules_version(stored), True
         raise RequestError(
             f"Version {active.version} of the rules is active by now; look at it first.",

@@ -18,10 +18,11 @@ from vardy_worker.contracts.job import JobRecord, Submission
 from vardy_worker.contracts.limits import Limits
 from vardy_worker.contracts.user import Scope
 from vardy_worker.documents import read_catalogue, read_recipe
+from vardy_worker.logs import get_logger
 from vardy_worker.ports import IdempotencyClaim, KeyReused, Replayed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from vardy_api.operations.caller import Caller
     from vardy_api.operations.changes import Changes
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.base import JsonObject
     from vardy_worker.contracts.functions import Catalogue
     from vardy_worker.contracts.recipe import Recipe
+    from vardy_worker.contracts.user import User
     from vardy_worker.ports import Clock, Documents, JobStore
+
+_log = get_logger(__name__)
 
 PUBLISHED_WITHIN_MS = 3_000
 """A job that nobody claimed by then is looked at by the reconciler."""
@@ -88,7 +92,7 @@ class SubmitOperations:
         check_limits(submission, self._limits)
         check_callback(submission)
         if submission.functions is not None:
-            check_functions(submission, read_catalogue(self._documents))
+            check_functions(submission.functions, submission.user, read_catalogue(self._documents))
         now_ms = self._clock.now_ms()
         record = JobRecord(
             id=new_job_id(), owner=caller.key.owner, submission=submission, recipe=recipe, created_at_ms=now_ms
@@ -103,6 +107,7 @@ class SubmitOperations:
         if isinstance(stored, Replayed):
             return Accepted(self._jobs.read(caller, stored.job_id), replayed=True)
         self._changes.publish("run", record.id)
+        _log.info("job_submitted", job_id=record.id, key_id=caller.key.id)
         return Accepted(record, replayed=False)
 
     def _recipe(self, submission: Submission) -> Recipe | None:
@@ -187,17 +192,17 @@ def check_callback(submission: Submission) -> None:
         raise invalid([{"at": "/callback_url", "message": message}])
 
 
-def check_functions(submission: Submission, catalogue: Catalogue) -> None:
+def check_functions(functions: Sequence[str], user: User, catalogue: Catalogue) -> None:
     """Raises for a function that the person does not have. Before any worker started, nothing is known."""
-    if not catalogue.functions or submission.functions is None:
+    if not catalogue.functions:
         return
-    names = [spec.name for spec in catalogue.for_user(submission.user.roles).functions]
+    names = [spec.name for spec in catalogue.for_user(user.roles).functions]
     problems: list[JsonObject] = []
-    for index, name in enumerate(submission.functions):
+    for index, name in enumerate(functions):
         if name not in names:
             close = get_close_matches(name, names, n=1)
             hint = f" Did you mean {close[0]}?" if close else ""
-            message = f"There is no function {name[:100]!r} for {submission.user.id}.{hint}"
+            message = f"There is no function {name[:100]!r} for {user.id}.{hint}"
             problems.append({"at": f"/functions/{index}", "message": message, "functions": names})
     if problems:
         raise invalid(problems)

@@ -140,6 +140,8 @@ def test_a_prompt_shows_the_functions_of_the_person_alone(http: httpx.Client) ->
     assert "4711" not in text
     narrowed = http.post("/v1/prompts", json={**body, "functions": ["refund_payment"]}).text
     assert "list_payments" not in narrowed
+    unknown = http.post("/v1/prompts", json={**body, "functions": ["list_salaries"]})
+    assert (unknown.status_code, unknown.json()["code"]) == (422, "request.invalid")
 
 
 # --- rules ---------------------------------------------------------------------------------------------------------

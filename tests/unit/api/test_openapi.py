@@ -40,6 +40,8 @@ def check(document: dict[str, Any], schema: dict[str, Any], value: Any) -> None:
 
 def test_every_route_says_what_it_does_and_answers(document: dict[str, Any]) -> None:
     assert document["openapi"].startswith("3.1")
+    names = [route["operationId"] for _, _, route in routes(document)]
+    assert len(set(names)) == len(names)
     for method, path, route in routes(document):
         name = f"{method} {path}"
         assert route["summary"], name

@@ -219,6 +219,21 @@ def test_a_committing_job_is_asked_to_stop(api: ApiWorld, http: httpx.Client) ->
     assert record.cancel_requested_by == "shop"
 
 
+def test_a_cancel_that_comes_as_the_commit_ends_is_refused(
+    api: ApiWorld, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = api.job(Status.COMMITTING)
+    request_cancel = api.store.request_cancel
+
+    def late(job_id: str, *, by: str) -> bool:
+        api.move(job_id, Status.COMMITTING, Status.SUCCESS)
+        return request_cancel(job_id, by=by)
+
+    monkeypatch.setattr(api.store, "request_cancel", late)
+    answer = http.post(f"/v1/jobs/{job.id}/cancel")
+    assert (answer.status_code, answer.json()["details"]["status"]) == (409, "SUCCESS")
+
+
 def test_a_job_that_has_ended_cannot_be_cancelled(api: ApiWorld, http: httpx.Client) -> None:
     job = api.job(Status.SUCCESS)
     answer = http.post(f"/v1/jobs/{job.id}/cancel")
