@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import structlog
 
 from vardy_worker.contracts.user import User
 from vardy_worker.functions.runtime import FunctionRuntime
@@ -45,6 +47,16 @@ class Running:
         )
 
 
+def until(holds: Callable[[], bool], *, seconds: float = 5) -> bool:
+    """Whether something comes to hold in time."""
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        threading.Event().wait(0.002)
+    return True
+
+
 def call_of(function: str, **args: Any) -> FunctionCall:
     return FunctionCall(function=function, args=args, job_id="job_1", user=User(id="ana", roles=("support",)))
 
@@ -52,6 +64,18 @@ def call_of(function: str, **args: Any) -> FunctionCall:
 @pytest.fixture(name="call_of")
 def call_of_fixture() -> Callable[..., FunctionCall]:
     return call_of
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Keeps the log lines of provoked failures off the terminal."""
+    with structlog.testing.capture_logs():
+        yield
+
+
+@pytest.fixture(name="until")
+def until_fixture() -> Callable[..., bool]:
+    return until
 
 
 @pytest.fixture
@@ -68,3 +92,5 @@ def run() -> Iterator[Callable[..., Running]]:
     yield start
     for runtime in started:
         runtime.stop()
+    # Calls that a test left hanging end inside it, with what they log.
+    assert until(lambda: not any(runtime.abandoned for runtime in started))
