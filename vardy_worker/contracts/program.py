@@ -21,6 +21,13 @@ class Finding(Contract):
     details: JsonObject = Field(default_factory=dict)
 
 
+def mapped_line(line_map: tuple[int, ...], line: int) -> int:
+    """The line that a map gives for a line (both from 1); the same number where it has none."""
+    if 1 <= line <= len(line_map):
+        return line_map[line - 1] or line
+    return line
+
+
 class Extracted(Contract):
     """Exactly one `async function run(params)`, as plain JavaScript.
 
@@ -33,9 +40,7 @@ class Extracted(Contract):
 
     def model_line(self, line: int) -> int:
         """The model's line for a line of `source`; the same number where the map ends."""
-        if 1 <= line <= len(self.line_map):
-            return self.line_map[line - 1] or line
-        return line
+        return mapped_line(self.line_map, line)
 
 
 class NoProgram(Contract):
@@ -53,4 +58,9 @@ class Program(Contract):
     sha256: str
     line_map: tuple[int, ...] = ()
     attempts: int = Field(0, description="model answers it took; 0 for a recipe")
+    prompt: str = Field("", description="the prompts' versions, such as `program-1+repair-1`; empty for a recipe")
     warnings: tuple[Finding, ...] = ()
+
+    def model_line(self, line: int) -> int:
+        """The model's line for a line of `source`; the same number where the map ends."""
+        return mapped_line(self.line_map, line)

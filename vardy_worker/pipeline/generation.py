@@ -20,10 +20,9 @@ from vardy_worker.contracts.status import Stage, Status
 from vardy_worker.logs import get_logger
 from vardy_worker.programs import check, extract
 from vardy_worker.prompts import FailedTry
-from vardy_worker.stages.generate import GenerateInput, GenerationFailed, generate
+from vardy_worker.stages.generate import Generated, GenerateInput, GenerationFailed, generate
 
 if TYPE_CHECKING:
-    from vardy_worker.contracts.model import ModelReply
     from vardy_worker.contracts.recipe import Recipe
     from vardy_worker.pipeline.run import RunInHand
     from vardy_worker.stages.execute import NotExecuted
@@ -85,7 +84,7 @@ def generate_program(work: RunInHand, *, failed: NotExecuted | None = None) -> P
     return None
 
 
-def _ask(work: RunInHand, tries: tuple[FailedTry, ...]) -> ModelReply | ErrorInfo:
+def _ask(work: RunInHand, tries: tuple[FailedTry, ...]) -> Generated | ErrorInfo:
     settings, submission = work.parts.settings, work.job.submission
     started = work.parts.clock.monotonic()
     outcome = generate(
@@ -117,11 +116,12 @@ def _ask(work: RunInHand, tries: tuple[FailedTry, ...]) -> ModelReply | ErrorInf
         finish_reason=outcome.reply.finish_reason,
         completion_tokens=outcome.reply.usage.completion_tokens,
     )
-    return outcome.reply
+    return outcome
 
 
-def _read(work: RunInHand, reply: ModelReply, *, attempt: int) -> Program | Attempt:
+def _read(work: RunInHand, generated: Generated, *, attempt: int) -> Program | Attempt:
     """The program in the model's text, or what was wrong with the text."""
+    reply = generated.reply
     started = work.parts.clock.monotonic()
     try:
         extracted = extract(
@@ -148,6 +148,7 @@ def _read(work: RunInHand, reply: ModelReply, *, attempt: int) -> Program | Atte
         sha256=sha256_text(extracted.source),
         line_map=extracted.line_map,
         attempts=attempt,
+        prompt=generated.prompt_version,
         warnings=findings,
     )
 

@@ -179,10 +179,10 @@ class _Bridge:
             message = (
                 f"{call.function} reads at once, so it cannot take the result of a write, which does not exist yet."
             )
-            return self._fail(call, ErrorInfo(code="execution.placeholder", message=message, details=_place(call)))
+            return self._fail(call, ErrorInfo(code="execution.placeholder", message=message, details=self._place(call)))
         checked = self.host.check(call.function, call.args, ())
         if isinstance(checked, BadArguments):
-            return self._fail(call, _bad_arguments(call, checked))
+            return self._fail(call, self._bad_arguments(call, checked))
         return checked.args
 
     def _record(self, call: GuestCall, spec: FunctionSpec) -> CallPlaceholder:
@@ -190,7 +190,7 @@ class _Bridge:
             call.function, call.args, call.refs, effects=[effect.function for effect in self.effects]
         )
         if isinstance(checked, BadArguments):
-            error = _bad_arguments(call, checked)
+            error = self._bad_arguments(call, checked)
             self._stop(error.code, error.message, **error.details)
             raise StopProgram
         limits = self.given.limits
@@ -225,17 +225,32 @@ class _Bridge:
                 error = ErrorInfo(
                     code="function.failed",
                     message=f"{call.function} failed: {outcome.message}",
-                    details=_place(call),
+                    details=self._place(call),
                 )
                 return self._fail(call, error, seen=outcome.message)
             case CallUnknown():
-                details = _place(call) | {"correlation_id": outcome.correlation_id}
+                details = self._place(call) | {"correlation_id": outcome.correlation_id}
                 return self._fail(call, ErrorInfo(code=outcome.code, message=outcome.message, details=details))
 
     def _fail(self, call: GuestCall, error: ErrorInfo, *, seen: str = "") -> CallFailure:
         self.failures[call.id] = error
         self.calls.append(CallSummary(id=call.id, function=call.function, ok=False, code=error.code))
         return CallFailure(code=error.code, message=seen or error.message)
+
+    def _place(self, call: GuestCall) -> JsonObject:
+        place: JsonObject = {"function": call.function}
+        if call.line:
+            place |= {"line": self.given.program.model_line(call.line), "column": call.column}
+        return place
+
+    def _bad_arguments(self, call: GuestCall, bad: BadArguments) -> ErrorInfo:
+        first = bad.problems[0]
+        where = f"argument {first['at']}" if first.get("at") else "the arguments"
+        return ErrorInfo(
+            code="validation.arguments",
+            message=f"{call.function}: {where}: {first['message']}",
+            details=self._place(call) | {"problems": list(bad.problems)},
+        )
 
     def _stop(self, code: str, message: str, **details: object) -> None:
         self.stopped_by = ErrorInfo(code=code, message=message, details=details)
@@ -258,41 +273,17 @@ def schema_keys(schema: JsonValue) -> frozenset[str]:
     return frozenset(keys)
 
 
-def _place(call: GuestCall) -> JsonObject:
-    place: JsonObject = {"function": call.function}
-    if call.line:
-        place |= {"line": call.line, "column": call.column}
-    return place
-
-
-def _bad_arguments(call: GuestCall, bad: BadArguments) -> ErrorInfo:
-    first = bad.problems[0]
-    where = f"argument {first['at']}" if first.get("at") else "the arguments"
-    return ErrorInfo(
-        code="validation.arguments",
-        message=f"{call.function}: {where}: {first['message']}",
-        details=_place(call) | {"problems": list(bad.problems)},
-    )
-
-
 def _thrown(outcome: Threw, bridge: _Bridge, program: Program) -> ErrorInfo:
     failure = bridge.failures.get(outcome.call_id) if outcome.call_id is not None else None
     if failure is not None:
         return failure
     details: JsonObject = {"name": outcome.name}
     if outcome.line:
-        details |= {"line": model_line(program, outcome.line), "column": outcome.column}
+        details |= {"line": program.model_line(outcome.line), "column": outcome.column}
     said = outcome.message or "(no message)"
     if outcome.code == "execution.thrown":
         said = f"The program threw {outcome.name or 'an error'}: {said}"
     return ErrorInfo(code=outcome.code, message=said, details=details)
-
-
-def model_line(program: Program, line: int) -> int:
-    """The line the model wrote for a line of the program's source."""
-    if 1 <= line <= len(program.line_map):
-        return program.line_map[line - 1] or line
-    return line
 
 
 _LIMIT_SENTENCES = {
