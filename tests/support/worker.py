@@ -14,6 +14,7 @@ from vardy_worker.documents import CURRENT, RULES
 from vardy_worker.functions.runtime import FunctionRuntime
 from vardy_worker.leases import LeaseKeeper
 from vardy_worker.pipeline.commit import CommitPipeline
+from vardy_worker.pipeline.run import RunPipeline
 from vardy_worker.ports import Change, Changed
 from vardy_worker.queue import MemoryQueue
 from vardy_worker.rules import CelRules
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from vardy_worker import Functions
-    from vardy_worker.contracts.job import JobRecord
-    from vardy_worker.ports import CallOutcome, FunctionCall, JobStore
+    from vardy_worker.contracts.job import JobRecord, Submission
+    from vardy_worker.ports import CallOutcome, FunctionCall, JobStore, Model, Sandbox
 
 ALLOW_ALL = "default: allow\n"
 
@@ -53,7 +54,7 @@ class WorkerParts:
         self.rules = ActiveRules(self.documents, self.engine)
         self.queue = MemoryQueue(self.clock)
         self.host = InterruptedHost(functions, threads=4)
-        self.settings = load_settings(**settings)
+        self.settings = load_settings(**{"model": "fake/model", **settings})
         self.leases = LeaseKeeper(self.store, self.clock)
         self.apply_rules(rules)
 
@@ -75,6 +76,26 @@ class WorkerParts:
             settings=self.settings,
             worker=worker,
         )
+
+    def runner(self, model: Model, sandbox: Sandbox, worker: str = "w1") -> RunPipeline:
+        return RunPipeline(
+            store=self.store,
+            queue=self.queue,
+            host=self.host,
+            model=model,
+            sandbox=sandbox,
+            rules=self.rules,
+            leases=self.leases,
+            clock=self.clock,
+            settings=self.settings,
+            worker=worker,
+        )
+
+    def submit(self, what: Submission, **fields: Any) -> JobRecord:
+        """A queued job in the store."""
+        job = queued_job(submission=what, created_at_ms=self.clock.now_ms(), **fields)
+        self.store.submit(job, None, due_at_ms=NOW_MS)
+        return job
 
     def effect(self, seq: int, function: str, refs: Any = (), **args: Any) -> Effect:
         spec = self.host.catalogue().get(function)
