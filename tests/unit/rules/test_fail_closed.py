@@ -157,6 +157,17 @@ def test_questions_about_other_arguments_are_answered_beside_a_reference(court: 
     assert court.matches("has(args.payment_id) && args.payment_id == 7", refund(1), refund(1, 7, REFERENCE))
 
 
+def test_a_rule_that_may_not_see_everything_does_not_blind_the_others(court: Court) -> None:
+    text = """\
+default: allow
+rules:
+- {name: whole, on: [refund_payment], when: size(args) > 9, then: allow}
+- {name: other, on: [refund_payment], when: has(args.payment_id) && args.payment_id == 7, then: allow}
+"""
+    verdict = court.judge(text, refund(1), refund(1, 7, REFERENCE)).effects[1]
+    assert (verdict.rules, verdict.failed_rule) == (("other",), "whole")
+
+
 def test_an_argument_that_contains_a_reference_is_hidden_as_a_whole(court: Court) -> None:
     inside = Ref(at="/lines/0/sku", effect=0, path="/sku")
     effect = call("ship_order", inside, order_id=1, lines=[{"sku": None, "quantity": 1, "price": "1"}], tags={})
