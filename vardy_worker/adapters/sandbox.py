@@ -246,7 +246,6 @@ class _Session:
         try:
             record = json.loads(head)
             captured["warnings"] = tuple(str(text) for text in record["warnings"])
-            captured["console_truncated"] = record["truncated"] is True
             return self._outcome(record, output).model_copy(update=captured)
         except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
             raise _Nonsense from error
@@ -297,13 +296,13 @@ def _refs(found: list[dict[str, Any]]) -> tuple[Ref, ...]:
 def _captured(body: bytes) -> tuple[dict[str, Any], bytes]:
     """What every end carries, and what follows it. Raises `_Nonsense`."""
     try:
-        cpu_seconds, console_bytes = protocol.END_HEADER.unpack_from(body)
+        cpu_seconds, cut, console_bytes = protocol.END_HEADER.unpack_from(body)
         start = protocol.END_HEADER.size
         console = body[start : start + console_bytes]
         lines = tuple(_console_lines(console))
     except (ValueError, IndexError, ArithmeticError, protocol.FRAME_ERROR) as error:
         raise _Nonsense from error
-    return {"cpu_ms": cpu_seconds * 1000, "console": lines}, body[start + console_bytes :]
+    return {"cpu_ms": cpu_seconds * 1000, "console": lines, "console_truncated": cut}, body[start + console_bytes :]
 
 
 def _console_lines(records: bytes) -> list[ConsoleLine]:

@@ -131,30 +131,27 @@ class Runner:
         return True
 
     def _finish(self, guest: Guest, said: bytes) -> None:
-        if guest.stack_overflowed():
-            self._limit(guest, protocol.STACK)
-            return
         if said[:1] == b"N" and guest.memory_is_full():
             self._limit(guest, protocol.MEMORY)
             return
-        console = guest.console()
-        header = protocol.END_HEADER.pack(self._watchdog.end(), len(console))
+        console, cut = guest.console()
+        header = protocol.END_HEADER.pack(self._watchdog.end(), cut, len(console))
         self._channel.send(protocol.END, header, console, said[1:])
 
     def _limit(self, guest: Guest, reason: bytes) -> None:
-        console = guest.console()
-        header = protocol.END_HEADER.pack(self._watchdog.end(), len(console))
+        console, cut = guest.console()
+        header = protocol.END_HEADER.pack(self._watchdog.end(), cut, len(console))
         self._channel.send(protocol.LIMIT, header, console, reason)
 
 
 def _trap_reason(guest: Guest, trap: GuestTrap) -> bytes:
-    if trap.stack or guest.stack_overflowed():
+    if guest.stack_overflowed(trap):
         return protocol.STACK
     return protocol.MEMORY if guest.memory_is_full() else protocol.BROKEN
 
 
 def _failure_reason(guest: Guest, failure: GuestFailure) -> bytes:
-    if "stack" in failure.message or guest.stack_overflowed():
+    if "stack" in failure.message:
         return protocol.STACK
     if "out of memory" in failure.message or guest.memory_is_full():
         return protocol.MEMORY

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,11 +33,13 @@ NATIVE_STACK_BYTES: Final = 4 * _MIB
 
 The thread that runs a guest needs more than this.
 """
-CANARY: Final = bytes(range(1, 256)) * 16
-"""Stands at the far end of the guest's stack; overwritten, it tells that the stack overflowed."""
+GUARD_BYTES: Final = 1 * _MIB
+"""Made inaccessible below the guest's stack: larger than any one frame, so that none skips it."""
 BUFFER_BYTES: Final = 64 * 1024
 """Messages up to this size need no allocation in the guest."""
 
+_FAULT: Final = re.compile(r"memory fault at wasm address 0x([0-9a-f]+)")
+_LIBC: Final = ctypes.CDLL(None, use_errno=True)
 _EBADF: Final = 8
 _EXCEPTION_TAG: Final = 6
 UNDEFINED: Final = 3 << 32
@@ -51,8 +54,8 @@ class Layout:
     scratch: int
     buffer: int
     console: int
-    stack: int
-    """The far end of the stack, where the canary is."""
+    guard: int
+    """Where the guard below the stack begins."""
     size: int
     """Bytes of memory that a guest has before its program begins."""
     rejections: int
@@ -74,11 +77,13 @@ class Layout:
 
 
 class GuestTrap(Exception):  # noqa: N818 - a trap is wasmtime's word for it
-    """The instance is dead. `stack` and `unreachable` say which trap it was."""
+    """The instance is dead. `stack`: wasmtime's stack was full. `address`: of a memory fault."""
 
     def __init__(self, message: str, *, stack: bool = False) -> None:
         super().__init__(message)
         self.stack = stack
+        fault = _FAULT.search(message)
+        self.address = int(fault[1], 16) if fault else None
 
 
 class GuestFailure(Exception):  # noqa: N818 - not an error of this module
@@ -181,7 +186,7 @@ class Exports:
             ctypes.byref(self._instance._instance),
             encoded,
             len(encoded),
-            ctypes.byref(item),  # noqa: SLF001 - the raw instance
+            ctypes.byref(item),
         )
         if not found:
             raise LookupError(name)
@@ -236,6 +241,12 @@ class GuestMemory:
             raise GuestTrap("a pointer of the guest is outside its memory")
         return self._memory.get_buffer_ptr(self._store, count, at)
 
+    def forbid(self, at: int, count: int) -> None:
+        """Makes whole pages inaccessible: touching them is a trap, which wasmtime handles as any other."""
+        address = ctypes.addressof(self._memory.data_ptr(self._store).contents) + at
+        if _LIBC.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(count), 0) != 0:
+            raise OSError(ctypes.get_errno(), "mprotect failed")
+
     def read(self, at: int, count: int) -> bytes:
         """A copy of the bytes."""
         return bytes(self.view(at, count))
@@ -278,6 +289,7 @@ class Guest:
         self._memory = GuestMemory(store, self._exports.memory())
         self._layout = layout
         self._memory_bytes = memory_bytes
+        self._memory.forbid(layout.guard, GUARD_BYTES)
         self._exports.call("JS_UpdateStackTop", layout.runtime)
 
     def place(self, count: int) -> int | None:
@@ -332,15 +344,16 @@ class Guest:
             entry, reason = self._memory.u32(entry + 4), int.from_bytes(self._memory.read(entry + 16, 8), "little")
             self._free(self._call(self._layout.lost, reason))
 
-    def console(self) -> bytes:
-        """The console records so far; readable after a trap too."""
+    def console(self) -> tuple[bytes, bool]:
+        """The console records so far, and whether anything was cut; readable after a trap too."""
         at = self._layout.console
-        used = min(self._memory.u32(at), protocol.CONSOLE_BYTES_MAX)
-        return self._memory.read(at + 4, used)
+        used, cut = protocol.CONSOLE_HEADER.unpack(self._memory.read(at, protocol.CONSOLE_HEADER.size))
+        return self._memory.read(at + protocol.CONSOLE_HEADER.size, min(used, protocol.CONSOLE_BYTES_MAX)), bool(cut)
 
-    def stack_overflowed(self) -> bool:
-        """Whether the guest wrote beyond its own stack."""
-        return self._memory.read(self._layout.stack, len(CANARY)) != CANARY
+    def stack_overflowed(self, trap: GuestTrap) -> bool:
+        """Whether the trap was one stack or the other running over."""
+        guard = self._layout.guard
+        return trap.stack or (trap.address is not None and guard <= trap.address < guard + GUARD_BYTES)
 
     def memory_is_full(self) -> bool:
         """Whether the guest came near its memory limit."""

@@ -32,6 +32,7 @@ GUEST_FILES: Final = (
     "bridge.js",
 )
 
+_CONSOLE_BYTES: Final = protocol.CONSOLE_HEADER.size + protocol.CONSOLE_BYTES_MAX
 _SCRATCH_BYTES: Final = 256
 _EVAL_COMPILE_ONLY: Final = 1 << 5
 _WRITE_BYTECODE: Final = 1
@@ -93,7 +94,7 @@ def _snapshot(binary: bytes) -> tuple[bytes, Layout, int]:
     tracker = wasm.table_slot(binary, "js_std_promise_rejection_tracker")
     call("JS_SetHostPromiseRejectionTracker", runtime, tracker, 0)
     context = call("JS_NewContext", runtime)
-    stack = call("malloc", engine.STACK_BYTES)
+    guard = -(-call("malloc", engine.STACK_BYTES + 2 * engine.GUARD_BYTES) // engine.GUARD_BYTES) * engine.GUARD_BYTES
     scratch = call("calloc", _SCRATCH_BYTES, 1)
     memory.write(scratch + 64, b"bridge\0")
     memory.write(scratch, runtime.to_bytes(4, "little"))
@@ -101,24 +102,23 @@ def _snapshot(binary: bytes) -> tuple[bytes, Layout, int]:
     if memory.u32(rejections) != rejections:
         raise BadImageError("QuickJS keeps its rejected promises elsewhere than expected.")
     buffer = call("malloc", engine.BUFFER_BYTES)
-    console = call("calloc", 4 + protocol.CONSOLE_BYTES_MAX, 1)
+    console = call("calloc", _CONSOLE_BYTES, 1)
 
     install = _bytecode(exports, memory, context, scratch, prelude_source())
-    records = exports.call("JS_NewArrayBuffer", context, console, 4 + protocol.CONSOLE_BYTES_MAX, 0, 0, 0)
+    records = exports.call("JS_NewArrayBuffer", context, console, _CONSOLE_BYTES, 0, 0, 0)
     memory.write(scratch, engine._value_bytes(records))  # noqa: SLF001 - the same driver
     entries = exports.call("JS_Call", context, install, engine.UNDEFINED, 1, scratch)
     _check(exports, memory, context, scratch, entries)
     start, resume, collect, lost = (exports.call("JS_GetPropertyUint32", context, entries, i) for i in range(4))
     call("js_std_loop_once", context)
     call("JS_RunGC", runtime)
-    memory.write(stack, engine.CANARY)
     layout = Layout(
         runtime=runtime,
         context=context,
         scratch=scratch,
         buffer=buffer,
         console=console,
-        stack=stack,
+        guard=guard,
         size=memory.size(),
         rejections=rejections,
         start=start,
@@ -126,7 +126,7 @@ def _snapshot(binary: bytes) -> tuple[bytes, Layout, int]:
         collect=collect,
         lost=lost,
     )
-    return memory.read(0, memory.size()), layout, (stack + engine.STACK_BYTES) & ~15
+    return memory.read(0, memory.size()), layout, guard + engine.GUARD_BYTES + engine.STACK_BYTES
 
 
 def _bytecode(exports: Exports, memory: GuestMemory, context: int, scratch: int, source: str) -> int:

@@ -36,8 +36,8 @@ FAILED: Final = 20
 START_HEADER: Final = struct.Struct("!ddQq")
 """Of START: wall clock left (seconds), CPU time (seconds), guest memory (bytes), now (ms)."""
 
-END_HEADER: Final = struct.Struct("!dI")
-"""Of END and LIMIT: CPU time used (seconds), and the bytes of console that follow."""
+END_HEADER: Final = struct.Struct("!d?I")
+"""Of END and LIMIT: CPU time used (seconds), whether console was cut, the bytes of console that follow."""
 
 TIMEOUT: Final = b"timeout"
 CPU: Final = b"cpu"
@@ -46,6 +46,9 @@ STACK: Final = b"stack"
 ABANDONED: Final = b"abandoned"
 BROKEN: Final = b"broken"
 """The ends that LIMIT names after the console. BROKEN: the engine failed in an unforeseen way."""
+
+CONSOLE_HEADER: Final = struct.Struct("<II")
+"""Of the guest's console buffer: the bytes used, and whether anything was cut."""
 
 CONSOLE_RECORD: Final = struct.Struct("<BI")
 """Of each console line: its level, and the bytes of UTF-8 that follow."""

@@ -20,6 +20,8 @@ const run = {
   calls: 0,
   outbox: newList(),
   sent: newList(),
+  lost: newList(),
+  unparsed: false,
   ended: false,
   failed: false,
   value: undefined,
@@ -91,6 +93,7 @@ function start(job) {
     main = globalEval(job.source + "\n;run");
     if (typeof main !== "function") throw new TypeErrorType("`run` is not a function");
   } catch (error) {
+    run.unparsed = main === undefined;
     end(true, error);
     return;
   }
@@ -118,6 +121,7 @@ function resume(message) {
   restoreBigInts(message.replies, message.bigs);
   const sent = run.sent;
   run.sent = newList();
+  run.lost = newList();
   for (let i = 0; i < sent.length; i++) settle(sent[i], message.replies[i]);
 }
 
@@ -136,23 +140,37 @@ function settle(made, reply) {
   }
 }
 
+// Told anew whenever nothing is left to run, since a later tick may still handle a rejection.
 function lost(reason) {
-  const end = described(reason);
-  warn("A promise was rejected and nobody handled it: " + (end.message === undefined ? end.code : end.message));
+  run.lost[run.lost.length] = reason;
+}
+
+function warnOfLost() {
+  for (let i = 0; i < run.lost.length; i++) {
+    const end = described(run.lost[i]);
+    warn("A promise was rejected and nobody handled it: " + (end.message === undefined ? end.code : end.message));
+  }
 }
 
 function collect() {
   if (run.limit !== undefined) return ending(run.limit, "");
-  if (run.ended) return run.failed ? ending(described(run.value), "") : returned();
+  if (run.ended) return run.failed ? threw() : returned();
   return run.outbox.length > 0 ? collectedCalls() : ending({ __proto__: null, k: "limit", code: "execution.deadlock" }, "");
 }
 
 function ending(record, output) {
   const letter = record.k === "null" ? "N" : "E";
   if (record.k === "null") record.k = "threw";
+  // Without a prototype a list is an array all the same.
   record.warnings = warnings;
-  record.truncated = printed.truncated && printed.max > 0;
-  return letter + stringify(record) + "\n" + output;
+  return letter + recordText(record) + "\n" + output;
+}
+
+function threw() {
+  const record = described(run.value);
+  // The engine counts the columns of errors in syntax from elsewhere than the line's begin.
+  if (record.name === "SyntaxError" && run.unparsed) record.column = 0;
+  return ending(record, "");
 }
 
 function unawaited() {
@@ -166,6 +184,7 @@ function unawaited() {
 
 function returned() {
   if (run.outbox.length > 0) return unawaited();
+  warnOfLost();
   let encoded;
   try {
     encoded = encode(run.value, "the output", run.limits.output);
@@ -192,7 +211,7 @@ function collectedCalls() {
   for (let i = 0; i < run.sent.length; i++) {
     const made = run.sent[i];
     const head = { __proto__: null, id: made.id, f: made.f, line: made.line, column: made.column, refs: made.refs };
-    text += stringify(head) + "\n" + made.text + "\n";
+    text += recordText(head) + "\n" + made.text + "\n";
     made.text = "";
   }
   return text;

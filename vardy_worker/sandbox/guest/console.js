@@ -1,14 +1,18 @@
 // console: captured into a buffer that the host reads even when the program is stopped.
 //
-// The buffer begins with the bytes used (32 bits, little-endian); records follow: level (one
-// byte), length (32 bits), UTF-8 text. Nothing here can fail a program.
+// The buffer begins with the bytes used (32 bits, little-endian) and whether anything was cut
+// (32 bits); records follow: level (one byte), length (32 bits), UTF-8 text. A line counts as
+// LINE_BYTES more than its text. Nothing here can fail a program.
 
 const LEVELS = { __proto__: null, log: 0, info: 1, warn: 2, error: 3, debug: 4 };
+const HEADER_BYTES = 8;
+const RECORD_BYTES = 5;
+const LINE_BYTES = 16;
 const SHOWN_DEPTH = 4;
 const SHOWN_ITEMS = 100;
 
 const consoleBytes = new Uint8ArrayType(consoleBuffer);
-const consoleRoom = typedArrayLength(consoleBytes) - 4;
+const consoleRoom = typedArrayLength(consoleBytes) - HEADER_BYTES;
 
 const printed = { __proto__: null, used: 0, text: 0, max: 0, truncated: false, indent: "" };
 
@@ -19,21 +23,28 @@ function setU32(at, value) {
   consoleBytes[at + 3] = value >>> 24;
 }
 
+function cut() {
+  printed.truncated = true;
+  setU32(4, 1);
+}
+
 function print(level, text) {
   if (printed.truncated) return;
-  const from = printed.used + 4 + 5;
-  const room = printed.max - printed.text;
-  const end = from + (room < consoleRoom - printed.used - 5 ? room : consoleRoom - printed.used - 5);
-  const to = from > end ? from : putText(text, from, end);
-  if (to < 0 || from > end) printed.truncated = true;
-  const stop = to < 0 ? -to : to;
-  if (stop === from && printed.truncated) return;
-  consoleBytes[from - 5] = level;
-  setU32(from - 4, stop - from);
-  printed.used += 5 + stop - from;
-  printed.text += stop - from;
+  const from = HEADER_BYTES + printed.used + RECORD_BYTES;
+  const end = from + min(printed.max - printed.text - LINE_BYTES, consoleRoom - printed.used - RECORD_BYTES);
+  if (end < from) return cut();
+  const to = putText(text, from, end);
+  if (to < 0) cut();
+  const size = (to < 0 ? -to : to) - from;
+  if (size === 0 && to < 0) return;
+  consoleBytes[from - RECORD_BYTES] = level;
+  setU32(from - RECORD_BYTES + 1, size);
+  printed.used += RECORD_BYTES + size;
+  printed.text += LINE_BYTES + size;
   setU32(0, printed.used);
 }
+
+const min = (a, b) => (a < b ? a : b);
 
 /** Writes UTF-8 from `at`, never beyond `end`; where it stopped, negative if the text did not fit. */
 function putText(text, at, end) {
@@ -103,7 +114,7 @@ function shownContent(view, value) {
     const at = place(peek(value, "stack"));
     return at[0] > 0 ? text + " (line " + at[0] + ")" : text;
   }
-  if (accepts(mapSize, value)) return "Map " + shownFields(view, cleanedPairs(value));
+  if (accepts(mapSize, value)) return "Map " + shownFields(view, mapPairs(value));
   if (accepts(setSize, value)) {
     const items = newList();
     setEach(value, (item) => {
@@ -125,7 +136,7 @@ function shownContent(view, value) {
   return shownFields(view, pairs);
 }
 
-function cleanedPairs(map) {
+function mapPairs(map) {
   const pairs = newList();
   mapEach(map, (item, key) => {
     if (pairs.length > SHOWN_ITEMS) return;

@@ -1,4 +1,4 @@
-// Values from the guest to the host: a clean tree that JSON.stringify cannot misread.
+// Values from the guest to the host, as JSON text that no prototype of the program can change.
 //
 //   undefined            left out of an object, null in an array and at the top
 //   NaN, ±Infinity       null, with a warning          -0            0
@@ -8,7 +8,7 @@
 //   Set, typed array     array                         RegExp        its text, with a warning
 //   Error                {name, message}               boxed value   the value
 //   function, Symbol     as undefined, with a warning  lone surrogate  U+FFFD
-//   placeholder          as undefined, and a reference beside the tree
+//   placeholder          as undefined, and a reference beside the text
 //   toJSON               called, as JSON.stringify would
 //   cycle, Promise, Weak…, ArrayBuffer, DataView, generator   an error with the path
 //   more than DEPTH_MAX levels   the stack limit
@@ -16,7 +16,7 @@
 const DEPTH_MAX = 128;
 const WARNINGS_MAX = 20;
 /** Up to so many times its limit a value is encoded all the same, so that the host can say how large it is. */
-const OVERSIZE = 4;
+const OVERSIZE = 2;
 const SAFE_MAX = 9007199254740991;
 
 const unsupported = {
@@ -50,48 +50,57 @@ function endOf(record) {
  */
 function encode(value, where, bytesMax) {
   const walk = { __proto__: null, where, left: bytesMax * OVERSIZE, path: newList(), above: newList(), refs: newList() };
-  const tree = cleaned(walk, value);
-  const text = stringify(tree === undefined ? null : tree);
-  return { __proto__: null, text, refs: walk.refs };
+  const text = encoded(walk, value);
+  return { __proto__: null, text: text === undefined ? "null" : text, refs: walk.refs };
+}
+
+/** JSON of a record of the prelude's own. */
+const recordText = (record) => encode(record, "", 1e12).text;
+
+function spend(walk, count) {
+  walk.left -= count;
+  if (walk.left < 0) throw endOf("too_large");
 }
 
 const at = (walk) => (walk.path.length === 0 ? walk.where : pointer(walk.path) + " of " + walk.where);
 
-function cleaned(walk, value) {
-  walk.left -= 1;
-  if (walk.left < 0) throw endOf("too_large");
+/** The JSON text of a value; undefined for what is left out. */
+function encoded(walk, value) {
+  spend(walk, 2);
   switch (typeof value) {
     case "string":
-      walk.left -= value.length + 1;
-      if (walk.left < 0) throw endOf("too_large");
-      return wellFormed(value);
+      spend(walk, value.length);
+      return stringify(wellFormed(value));
     case "number":
-      if (value - value !== 0) {
-        warn(StringType(value) + " at " + at(walk) + " became null");
-        return null;
-      }
-      if (value > SAFE_MAX || value < -SAFE_MAX) return cleanedLarge(walk, value);
-      return value === 0 ? 0 : value;
+      return encodedNumber(walk, value);
     case "boolean":
+      return value ? "true" : "false";
     case "undefined":
-      return value;
+      return undefined;
     case "bigint":
-      return StringType(value);
+      return '"' + StringType(value) + '"';
     case "symbol":
       warn("The Symbol at " + at(walk) + " was left out");
       return undefined;
     default:
-      return value === null ? null : cleanedObject(walk, value);
+      return value === null ? "null" : encodedObject(walk, value);
   }
 }
 
-function cleanedLarge(walk, value) {
-  if (value >= 1e21 || value <= -1e21) return value;
-  warn("The number at " + at(walk) + " is beyond 2^53 and may have lost digits: use a BigInt");
-  return StringType(BigIntType(value));
+function encodedNumber(walk, value) {
+  if (value - value !== 0) {
+    warn(StringType(value) + " at " + at(walk) + " became null");
+    return "null";
+  }
+  if ((value > SAFE_MAX || value < -SAFE_MAX) && value < 1e21 && value > -1e21) {
+    warn("The number at " + at(walk) + " is beyond 2^53 and may have lost digits: use a BigInt");
+    return '"' + StringType(BigIntType(value)) + '"';
+  }
+  // Adding zero turns -0 into 0.
+  return StringType(value + 0);
 }
 
-function cleanedObject(walk, value) {
+function encodedObject(walk, value) {
   const made = weakGet(placeholders, value);
   if (made !== undefined) {
     walk.refs[walk.refs.length] = { __proto__: null, at: pointer(walk.path), effect: made.effect, path: made.path };
@@ -108,84 +117,83 @@ function cleanedObject(walk, value) {
   }
   if (walk.above.length >= DEPTH_MAX) throw endOf("too_deep");
   walk.above[walk.above.length] = value;
-  const tree = isArray(value) ? cleanedArray(walk, value, value.length) : cleanedKeyed(walk, value);
+  const text = isArray(value) ? encodedArray(walk, value, value.length) : encodedKeyed(walk, value);
   walk.above.length -= 1;
-  return tree;
+  return text;
 }
 
-function cleanedItem(walk, key, item) {
+function encodedItem(walk, key, item) {
   const depth = walk.path.length;
   walk.path[depth] = key;
-  const tree = cleaned(walk, item);
+  const text = encoded(walk, item);
   walk.path.length = depth;
-  return tree;
+  return text;
 }
 
-function cleanedArray(walk, value, length) {
-  const tree = newList();
+function encodedArray(walk, value, length) {
+  let text = "[";
   for (let i = 0; i < length; i++) {
-    const item = cleanedItem(walk, i, value[i]);
-    tree[i] = item === undefined ? null : item;
+    const item = encodedItem(walk, i, value[i]);
+    text += (i > 0 ? "," : "") + (item === undefined ? "null" : item);
   }
-  return tree;
+  return text + "]";
 }
 
-function keep(walk, tree, key, item) {
-  walk.left -= key.length + 2;
-  const value = cleanedItem(walk, key, item);
-  if (value !== undefined) tree[wellFormed(key)] = value;
+/** `"key":item` with a comma where needed; empty for what is left out. */
+function field(walk, first, key, item) {
+  spend(walk, key.length);
+  const text = encodedItem(walk, key, item);
+  return text === undefined ? "" : (first ? "" : ",") + stringify(wellFormed(key)) + ":" + text;
 }
 
-function cleanedKeyed(walk, value) {
+function encodedKeyed(walk, value) {
   const prototype = getPrototypeOf(value);
   if (prototype !== ObjectPrototype && prototype !== null) {
-    const special = cleanedSpecial(walk, value, prototype);
+    const special = encodedSpecial(walk, value, prototype);
     if (special !== NOT_SPECIAL) return special;
   }
   const toJSON = value.toJSON;
   if (typeof toJSON === "function" && !isPlaceholder(toJSON)) {
-    return cleaned(walk, uncurry(toJSON)(value, walk.path.length === 0 ? "" : StringType(walk.path[walk.path.length - 1])));
+    return encoded(walk, uncurry(toJSON)(value, walk.path.length === 0 ? "" : StringType(walk.path[walk.path.length - 1])));
   }
   const keys = objectKeys(value);
-  const tree = { __proto__: null };
-  for (let i = 0; i < keys.length; i++) keep(walk, tree, keys[i], value[keys[i]]);
-  return tree;
+  let text = "{";
+  for (let i = 0; i < keys.length; i++) text += field(walk, text === "{", keys[i], value[keys[i]]);
+  return text + "}";
 }
 
 const NOT_SPECIAL = {};
 
-function cleanedSpecial(walk, value, prototype) {
+function encodedSpecial(walk, value, prototype) {
   if (prototype === PromisePrototype) {
     throw valueError("There is a promise at " + at(walk) + ": await it, or several with Promise.all");
   }
   if (accepts(dateTime, value)) {
     const time = dateTime(value);
-    if (time === time) return dateText(value);
+    if (time === time) return '"' + dateText(value) + '"';
     warn("The invalid Date at " + at(walk) + " became null");
-    return null;
+    return "null";
   }
-  if (accepts(mapSize, value)) return cleanedMap(walk, value);
+  if (accepts(mapSize, value)) return encodedMap(walk, value);
   if (accepts(setSize, value)) {
     const items = newList();
     setEach(value, (item) => {
       items[items.length] = item;
     });
-    return cleanedArray(walk, items, items.length);
+    return encodedArray(walk, items, items.length);
   }
-  if (accepts(numberValue, value)) return cleaned(walk, numberValue(value));
-  if (accepts(stringValue, value)) return cleaned(walk, stringValue(value));
-  if (accepts(booleanValue, value)) return booleanValue(value);
-  if (accepts(bigintValue, value)) return StringType(bigintValue(value));
-  if (accepts(typedArrayLength, value)) return cleanedArray(walk, value, typedArrayLength(value));
+  if (accepts(numberValue, value)) return encoded(walk, numberValue(value));
+  if (accepts(stringValue, value)) return encoded(walk, stringValue(value));
+  if (accepts(booleanValue, value)) return encoded(walk, booleanValue(value));
+  if (accepts(bigintValue, value)) return encoded(walk, bigintValue(value));
+  if (accepts(typedArrayLength, value)) return encodedArray(walk, value, typedArrayLength(value));
   if (prototype === RegExpType.prototype && accepts(regexSource, value)) {
     warn("The RegExp at " + at(walk) + " became its text");
-    return cleaned(walk, regexText(value));
+    return encoded(walk, regexText(value));
   }
   if (isError(value) && typeof peek(value, "toJSON") !== "function") {
-    const tree = { __proto__: null };
-    keep(walk, tree, "name", peekText(value, "name"));
-    keep(walk, tree, "message", peekText(value, "message"));
-    return tree;
+    const name = field(walk, true, "name", peekText(value, "name"));
+    return "{" + name + field(walk, false, "message", peekText(value, "message")) + "}";
   }
   const tag = unsupported[objectTag(value)];
   if (tag !== undefined) throw valueError(tag + " at " + at(walk) + " cannot leave the program: return plain data");
@@ -200,7 +208,7 @@ function isError(value) {
   return false;
 }
 
-function cleanedMap(walk, value) {
+function encodedMap(walk, value) {
   const keys = newList();
   const items = newList();
   let named = true;
@@ -210,9 +218,9 @@ function cleanedMap(walk, value) {
     items[items.length] = item;
   });
   if (named) {
-    const tree = { __proto__: null };
-    for (let i = 0; i < keys.length; i++) keep(walk, tree, keys[i], items[i]);
-    return tree;
+    let text = "{";
+    for (let i = 0; i < keys.length; i++) text += field(walk, text === "{", keys[i], items[i]);
+    return text + "}";
   }
   const pairs = newList();
   for (let i = 0; i < keys.length; i++) {
@@ -221,7 +229,7 @@ function cleanedMap(walk, value) {
     pair[1] = items[i];
     pairs[i] = pair;
   }
-  return cleanedArray(walk, pairs, pairs.length);
+  return encodedArray(walk, pairs, pairs.length);
 }
 
 /** Puts BigInts where the host says: `[key, key, …, digits]` for each. */

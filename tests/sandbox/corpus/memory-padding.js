@@ -1,0 +1,5 @@
+// Padding to half a gigabyte.
+// expect: execution.memory
+async function run(params) {
+  return "x".padStart(2 ** 29, "ab").length;
+}

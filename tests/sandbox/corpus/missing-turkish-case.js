@@ -1,0 +1,6 @@
+// Missing, and says what to use instead.
+// expect: execution.missing
+// says: does not exist here
+async function run(params) {
+  return "i".toLocaleUpperCase("tr");
+}

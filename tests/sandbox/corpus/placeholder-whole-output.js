@@ -1,0 +1,6 @@
+// The output may be a reference.
+// expect: returned null
+// output_refs: [["", 0, ""]]
+async function run(params) {
+  return save({});
+}

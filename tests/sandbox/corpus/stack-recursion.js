@@ -1,0 +1,7 @@
+// Endless recursion.
+// expect: execution.stack
+async function run(params) {
+  return (function f() {
+    return f() + 1;
+  })();
+}

@@ -1,0 +1,11 @@
+// The failed call is found through the cause.
+// expect: execution.thrown
+// call: 0
+// says: wrapped
+async function run(params) {
+  try {
+    await fail({});
+  } catch (e) {
+    throw new Error("wrapped", { cause: e });
+  }
+}

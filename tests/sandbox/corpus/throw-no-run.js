@@ -1,0 +1,4 @@
+// A source without run.
+// expect: execution.thrown
+// says: run
+const x = 1;

@@ -1,0 +1,6 @@
+// undefined is an error.
+// expect: execution.thrown
+// says: undefined
+async function run(params) {
+  throw undefined;
+}

@@ -1,0 +1,5 @@
+// Endless microtasks are no deadlock.
+// expect: execution.timeout
+async function run(params) {
+  while (true) await 0;
+}

@@ -1,0 +1,5 @@
+// A plain endless loop.
+// expect: execution.timeout
+async function run(params) {
+  for (;;) {}
+}

@@ -1,0 +1,5 @@
+// An iterator that never yields.
+// expect: execution.timeout
+async function run(params) {
+  return [...{ *[Symbol.iterator]() { for (;;); } }];
+}

@@ -1,0 +1,9 @@
+// toJSON is honoured, under the deadline.
+// expect: execution.timeout
+async function run(params) {
+  return {
+    toJSON() {
+      for (;;);
+    },
+  };
+}

@@ -1,0 +1,6 @@
+// An invalid date is null.
+// expect: returned null
+// warns: invalid Date
+async function run(params) {
+  return new Date("nonsense");
+}

@@ -1,0 +1,5 @@
+// Nothing is null.
+// expect: returned null
+async function run(params) {
+  return undefined;
+}
