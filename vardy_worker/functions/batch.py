@@ -106,8 +106,17 @@ class Batch:
                     continue
                 flight = waiting.popleft()
                 flight.state = State.LAUNCHED
+            try:
+                flight.give_up = flight.launch(flight)
+            except RuntimeError:
+                # No thread can be started, or the event loop is closed: it may not begin any more.
+                self._withdraw(flight)
             running.append(flight)
-            flight.give_up = flight.launch(flight)
+
+    def _withdraw(self, flight: Flight) -> None:
+        with self._changed:
+            if flight.state is State.LAUNCHED:
+                flight.state = State.NEVER_BEGAN
 
     def _is_running(self, flight: Flight, now: float) -> bool:
         """Whether to wait on for it; gives it up when its time is over."""

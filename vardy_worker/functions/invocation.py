@@ -112,7 +112,12 @@ class Invocation:
             returned.close()
             return self._bad("is a coroutine: register the `async def` itself")
         try:
-            result = serialise(self._function.types.result, returned, bytes_max=self._result_bytes_max)
+            result = serialise(
+                self._function.types.result,
+                returned,
+                bytes_max=self._result_bytes_max,
+                schema_of_sets=self._function.output_schema if self._function.gives_sets else None,
+            )
         except Exception as error:  # noqa: BLE001 - validators and serializers are the company's code too
             return self._bad("crashed the checks of its own type", error)
         match result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,8 @@ class LoopThread:
         def give_up() -> None:
             with self._lock:
                 self._stuck += 1
-            self._loop.call_soon_threadsafe(cancel)
+            with contextlib.suppress(RuntimeError):  # a closed loop has cancelled everything
+                self._loop.call_soon_threadsafe(cancel)
 
         self._loop.call_soon_threadsafe(start)
         return give_up

@@ -31,16 +31,18 @@ _LITERAL_WORDS = frozenset({"true", "false", "null"})
 
 GLOBAL_NAMES = frozenset(
     """
-    AggregateError Array ArrayBuffer AsyncFunction AsyncGenerator Atomics BigInt BigInt64Array BigUint64Array
-    Boolean Buffer DataView Date Error EvalError FinalizationRegistry Float16Array Float32Array Float64Array
-    Function Generator Infinity Int16Array Int32Array Int8Array Intl Iterator JSON Map Math NaN Number Object
-    Promise Proxy RangeError ReferenceError Reflect RegExp Set SharedArrayBuffer String Symbol SyntaxError
-    Temporal TypeError URIError URL URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray
-    WeakMap WeakRef WeakSet WebAssembly XMLHttpRequest alert atob btoa clearImmediate clearInterval
-    clearTimeout confirm crypto decodeURI decodeURIComponent document encodeURI encodeURIComponent escape
-    exports fetch global globalThis isFinite isNaN localStorage location module navigator parseFloat parseInt
-    performance postMessage process prompt queueMicrotask require self sessionStorage setImmediate setInterval
-    setTimeout structuredClone unescape window
+    AbortController AbortSignal AggregateError Array ArrayBuffer AsyncFunction AsyncGenerator Atomics BigInt
+    BigInt64Array BigUint64Array Blob Boolean BroadcastChannel Buffer Bun DataView Date Deno Error EvalError
+    EventSource File FileReader FinalizationRegistry Float16Array Float32Array Float64Array FormData Function
+    Generator GeneratorFunction Headers Infinity Int16Array Int32Array Int8Array Intl Iterator JSON Map Math
+    MessageChannel NaN Number Object Promise Proxy RangeError ReferenceError Reflect RegExp Request Response Set
+    ShadowRealm SharedArrayBuffer String Symbol SyntaxError Temporal TextDecoder TextEncoder TypeError URIError URL
+    URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet WebAssembly
+    WebSocket Worker XMLHttpRequest alert atob axios btoa clearImmediate clearInterval clearTimeout confirm crypto
+    decodeURI decodeURIComponent define document encodeURI encodeURIComponent escape exports fetch fs global
+    globalThis importScripts indexedDB isFinite isNaN localStorage location module navigator parseFloat parseInt
+    performance postMessage print process prompt queueMicrotask requestAnimationFrame require self sessionStorage
+    setImmediate setInterval setTimeout structuredClone unescape window
     """.split()  # noqa: SIM905 - as a list it would be one word a line
 )
 """Globals of JavaScript, and of the browsers and servers that models have in mind."""
@@ -48,7 +50,7 @@ GLOBAL_NAMES = frozenset(
 MEMBER_NAMES = frozenset(
     """
     apply bind call caller catch constructor finally hasOwnProperty isPrototypeOf length name
-    propertyIsEnumerable prototype then toJSON toLocaleString toString valueOf
+    propertyIsEnumerable prototype then toJSON toLocaleDateString toLocaleString toLocaleTimeString toString valueOf
     """.split()  # noqa: SIM905 - as a list it would be one word a line
 )
 """Members that every object, function or promise has."""

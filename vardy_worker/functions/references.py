@@ -16,7 +16,7 @@ from vardy_worker.contracts.base import (
     pointer_set,
     safe_integers,
 )
-from vardy_worker.contracts.functions import Catalogue, FunctionKind, FunctionSpec
+from vardy_worker.contracts.functions import Catalogue, FunctionKind
 from vardy_worker.functions.arguments import in_order, read_object, to_stored, validate
 from vardy_worker.functions.problems import problem, unique, unknown_argument, wrong_type
 from vardy_worker.functions.subschema import ANY, Alternatives, at_pointer, expected, kinds, literals, step
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
     from vardy_worker.contracts.execution import Ref
-    from vardy_worker.functions.signature import FunctionTypes
+    from vardy_worker.functions.registry import Registered
 
 DEPTH_MAX = 20
 """How deep two schemas are compared; recursive models never end otherwise."""
@@ -43,9 +43,8 @@ HOLE = _Hole()
 
 
 def check_with_references(
-    types: FunctionTypes,
+    function: Registered,
     catalogue: Catalogue,
-    spec: FunctionSpec,
     args: JsonValue,
     refs: Sequence[Ref],
     effects: Sequence[str],
@@ -57,37 +56,37 @@ def check_with_references(
     holds references somewhere inside is checked against its schema, with anything
     allowed in those places.
     """
-    if spec.kind is FunctionKind.READ:
+    if function.kind is FunctionKind.READ:
         message = "is the result of a write, which does not exist before the plan is committed: pass it only to a write"
         return BadArguments(tuple(problem(ref.at, message) for ref in refs))
-    args = read_object(spec, args if all(ref.at.startswith("/") for ref in refs) else "one reference")
+    args = read_object(function, args if all(ref.at.startswith("/") for ref in refs) else "one reference")
     if isinstance(args, BadArguments):
         return args
-    problems = [found for ref in refs for found in _reference_problems(ref, catalogue, spec, effects)]
+    problems = [found for ref in refs for found in _reference_problems(ref, catalogue, function, effects)]
     whole = {parts[0] for parts in map(_parts, refs) if len(parts) == 1}
     holed = {parts[0] for parts in map(_parts, refs) if len(parts) > 1}
     problems.extend(
         problem(make_pointer([name]), "is a reference, and has references inside it") for name in sorted(whole & holed)
     )
     plain = {name: value for name, value in args.items() if name not in whole | holed}
-    required = spec.input_schema["required"]
+    required = function.input_schema["required"]
     for name in required:
         if name not in plain and name not in whole | holed:
             at = make_pointer([name])
-            problems.append(problem(at, "is missing", expected(at_pointer(spec.input_schema, at))))
-    checked = validate(types.partial, plain, spec.input_schema)
+            problems.append(problem(at, "is missing", expected(at_pointer(function.input_schema, at))))
+    checked = validate(function.types.partial, plain, function.input_schema)
     if isinstance(checked, BadArguments):
         problems.extend(checked.problems)
-    problems.extend(_hole_problems(spec, args, refs, holed))
+    problems.extend(_hole_problems(function, args, refs, holed))
     if problems or isinstance(checked, BadArguments):
         return BadArguments(unique(problems))
-    known = to_stored(types.partial, checked)
+    known = to_stored(function, function.types.partial, checked)
     if isinstance(known, BadArguments):
         return known
-    defaults = {name: value for name, value in types.defaults.items() if name not in whole | holed}
+    defaults = {name: value for name, value in function.types.defaults.items() if name not in whole | holed}
     nested = {name: args[name] for name in args if name in holed}
     stored = {**defaults, **known, **nested}
-    return GoodArguments(safe_integers(in_order(types, stored)))
+    return GoodArguments(safe_integers(in_order(function, stored)))
 
 
 def _parts(ref: Ref) -> list[str]:
@@ -98,24 +97,24 @@ def _parts(ref: Ref) -> list[str]:
 
 
 def _reference_problems(
-    ref: Ref, catalogue: Catalogue, spec: FunctionSpec, effects: Sequence[str]
+    ref: Ref, catalogue: Catalogue, function: Registered, effects: Sequence[str]
 ) -> Iterator[JsonObject]:
-    target = at_pointer(spec.input_schema, ref.at)
+    target = at_pointer(function.input_schema, ref.at)
     if not target:
-        yield unknown_argument(ref.at, spec.input_schema)
+        yield unknown_argument(ref.at, function.input_schema)
         return
-    source_spec = catalogue.get(effects[ref.effect]) if 0 <= ref.effect < len(effects) else None
-    if source_spec is None:
+    source_function = catalogue.get(effects[ref.effect]) if 0 <= ref.effect < len(effects) else None
+    if source_function is None:
         yield problem(ref.at, f"refers to effect {ref.effect}, which is not an earlier effect", expected(target))
         return
     is_pointer = ref.path == "" or ref.path.startswith("/")
-    source = at_pointer(source_spec.output_schema, ref.path) if is_pointer else ()
+    source = at_pointer(source_function.output_schema, ref.path) if is_pointer else ()
     if not source:
         yield problem(
-            ref.at, f"refers to {ref.path}, which the result of {source_spec.name} does not have", expected(target)
+            ref.at, f"refers to {ref.path}, which the result of {source_function.name} does not have", expected(target)
         )
-    elif not _fits(source, source_spec.output_schema, target, spec.input_schema, DEPTH_MAX):
-        what = f"the result of {source_spec.name}" + (f" at {ref.path}" if ref.path else "")
+    elif not _fits(source, source_function.output_schema, target, function.input_schema, DEPTH_MAX):
+        what = f"the result of {source_function.name}" + (f" at {ref.path}" if ref.path else "")
         yield problem(ref.at, f"must be {expected(target)}, but {what} is {expected(source)}", expected(target))
 
 
@@ -150,7 +149,9 @@ def _may_fit(source: JsonObject, source_root: JsonObject, target: JsonObject, ro
 # --- arguments with references inside -----------------------------------------------------
 
 
-def _hole_problems(spec: FunctionSpec, args: JsonObject, refs: Sequence[Ref], holed: set[str]) -> Iterator[JsonObject]:
+def _hole_problems(
+    function: Registered, args: JsonObject, refs: Sequence[Ref], holed: set[str]
+) -> Iterator[JsonObject]:
     filled = {name: value for name, value in args.items() if name in holed}
     for ref in refs:
         if len(_parts(ref)) > 1:
@@ -159,10 +160,10 @@ def _hole_problems(spec: FunctionSpec, args: JsonObject, refs: Sequence[Ref], ho
             except LookupError:
                 yield problem(ref.at, "is not a place of these arguments")
                 return
-    schema = {**spec.input_schema, "required": []}
+    schema = {**function.input_schema, "required": []}
     validator: Validator = _validator_class()(schema)
     for error in validator.iter_errors(filled):
-        yield from _schema_problems(error, args, spec.input_schema)
+        yield from _schema_problems(error, args, function.input_schema)
 
 
 @lru_cache(maxsize=1)

@@ -12,6 +12,7 @@ from vardy_worker.contracts.errors import RegistrationError
 from vardy_worker.contracts.functions import FunctionKind
 from vardy_worker.functions.names import check_function_name
 from vardy_worker.functions.schemas import input_schema, output_schema
+from vardy_worker.functions.sets import has_sets
 from vardy_worker.functions.signature import FunctionTypes, check_shape, read_types
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Described:
     types: FunctionTypes
     input_schema: JsonObject
     output_schema: JsonObject
+    takes_sets: bool
+    gives_sets: bool
 
 
 class Registered:
@@ -75,6 +78,16 @@ class Registered:
         """The JSON Schema of its result. Raises as `types` does."""
         return self._describe(None).output_schema
 
+    @property
+    def takes_sets(self) -> bool:
+        """Whether a set may be anywhere in its arguments. Raises as `types` does."""
+        return self._describe(None).takes_sets
+
+    @property
+    def gives_sets(self) -> bool:
+        """Whether a set may be anywhere in its result. Raises as `types` does."""
+        return self._describe(None).gives_sets
+
     def try_describe(self, local_names: Mapping[str, Any]) -> None:
         """Reads its types now, unless they name something that the module defines further down."""
         try:
@@ -86,7 +99,8 @@ class Registered:
     def _describe(self, local_names: Mapping[str, Any] | None) -> Described:
         if self._described is None:
             types = read_types(self.name, self.call, local_names)
-            self._described = Described(types, input_schema(self.name, types), output_schema(self.name, types))
+            taken, given = input_schema(self.name, types), output_schema(self.name, types)
+            self._described = Described(types, taken, given, has_sets(taken), has_sets(given))
         return self._described
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
-from vardy_worker.contracts.base import JsonValue, make_pointer
+from vardy_worker.contracts.base import JsonObject, JsonValue, make_pointer
+from vardy_worker.functions.sets import sort_sets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,12 +40,15 @@ class OversizeResult:
     bytes: int
 
 
-def serialise(adapter: TypeAdapter[Any], returned: Any, *, bytes_max: int) -> Result | BadResult | OversizeResult:
+def serialise(
+    adapter: TypeAdapter[Any], returned: Any, *, bytes_max: int, schema_of_sets: JsonObject | None = None
+) -> Result | BadResult | OversizeResult:
     """Checks what was returned against its type and turns it into JSON.
 
     It is taken as pydantic takes Python values: a dict, or any object with the
     attributes, serves as a model; only declared fields go on. NaN and Infinity have no
-    JSON form and would arrive as a silent null, so they are a bad result.
+    JSON form and would arrive as a silent null, so they are a bad result. With
+    `schema_of_sets`, the type's schema, the sets in it are put in order.
     """
     try:
         checked = adapter.validate_python(returned, from_attributes=True)
@@ -62,7 +66,8 @@ def serialise(adapter: TypeAdapter[Any], returned: Any, *, bytes_max: int) -> Re
     at = _place_of_nan(adapter, checked, text)
     if at is not None:
         return BadResult(at, "is NaN or Infinity, which JSON cannot hold")
-    return Result(from_json(text))
+    value = from_json(text)
+    return Result(sort_sets(value, schema_of_sets) if schema_of_sets else value)
 
 
 def _bad(error: ValidationError) -> BadResult:

@@ -61,7 +61,6 @@ class FunctionRuntime:
     ) -> None:
         self._functions = functions
         self._catalogue = build_catalogue(functions)
-        self._specs = {spec.name: spec for spec in self._catalogue.functions}
         self._clock = clock or SystemClock()
         self._abandoned_max = threads if abandoned_max is None else abandoned_max
         self._threads = CallThreads(threads, self._abandoned_max)
@@ -91,13 +90,12 @@ class FunctionRuntime:
         self, function: str, args: JsonValue, refs: Sequence[Ref], *, effects: Sequence[str] = ()
     ) -> GoodArguments | BadArguments:
         """Validates the arguments of one call; see `ports.FunctionHost.check`."""
-        spec = self._specs.get(function)
         registered = self._functions.get(function)
-        if spec is None or registered is None:
+        if registered is None:
             return BadArguments((problem("", f"there is no function {function!r}"),))
         if refs:
-            return check_with_references(registered.types, self._catalogue, spec, args, refs, effects)
-        return check_arguments(registered.types, spec, args)
+            return check_with_references(registered, self._catalogue, args, refs, effects)
+        return check_arguments(registered, args)
 
     def call_many(
         self, calls: Sequence[FunctionCall], *, deadline: float, in_flight_max: int, result_bytes_max: int
@@ -170,10 +168,9 @@ class FunctionRuntime:
 
     def _prepare(self, batch: Batch, call: FunctionCall, result_bytes_max: int) -> Flight | CallFailed:
         function = self._functions.get(call.function)
-        spec = self._specs.get(call.function)
-        if function is None or spec is None:
+        if function is None:
             return CallFailed(f"There is no function {call.function!r} here.")
-        values = bind_arguments(function.types, spec, call.args)
+        values = bind_arguments(function, call.args)
         if isinstance(values, BadArguments):
             first = values.problems[0]
             where = first["at"].lstrip("/") or "the argument object"
@@ -186,7 +183,7 @@ class FunctionRuntime:
                 return self._loop.submit(functools.partial(invocation.run_async, flight), context)
             return self._threads.submit(functools.partial(context.run, invocation.run, flight))
 
-        return batch.flight(launch, spec.timeout_seconds, invocation.overdue)
+        return batch.flight(launch, function.options.timeout_seconds, invocation.overdue)
 
 
 def _outcome(flight: Flight) -> CallOutcome:

@@ -62,8 +62,8 @@ class CallThreads:
     def _serve(self) -> None:
         """Wakes or starts a thread for waiting work; the lock is held."""
         if len(self._work) > self._waiting and self._threads < self._capacity():
-            self._threads += 1
             threading.Thread(target=self._loop, name="vardy-function", daemon=True).start()
+            self._threads += 1
         elif self._work:
             self._changed.notify()
 

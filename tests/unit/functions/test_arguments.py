@@ -116,6 +116,36 @@ def test_values_come_back_in_the_form_their_type_writes() -> None:
     assert args["flags"] == [2]
 
 
+class Tagged(BaseModel):
+    tags: set[str]
+    pairs: frozenset[tuple[int, str]] = frozenset()
+
+
+def test_sets_are_stored_in_the_same_order_by_every_process() -> None:
+    functions = Functions()
+
+    @functions.write
+    def tag(ids: set[int], tagged: dict[str, Tagged], words: list[str]) -> None: ...
+
+    words = [chr(ord("a") + n * 7 % 26) for n in range(26)]
+    checked = FunctionRuntime(functions).check(
+        "tag",
+        {
+            "ids": [10, 9, 2**60, -1],
+            "tagged": {"x": {"tags": words, "pairs": [[2, "b"], [2, "a"], [1, "c"]]}},
+            "words": words,
+        },
+        (),
+    )
+    assert checked == GoodArguments(
+        {
+            "ids": [-1, 9, 10, str(2**60)],
+            "tagged": {"x": {"tags": sorted(words), "pairs": [[1, "c"], [2, "a"], [2, "b"]]}},
+            "words": words,
+        }
+    )
+
+
 def test_good_arguments_are_good_again_and_do_not_change() -> None:
     first = good("pay", {"amount": "1.50", "at": "2024-02-29T12:00:00Z", "key": str(UUID(int=7)), "ratio": 1})
     assert good("pay", json.loads(json.dumps(first))) == first

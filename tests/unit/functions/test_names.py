@@ -4,6 +4,7 @@ import pytest
 
 from vardy_worker.contracts.errors import RegistrationError
 from vardy_worker.functions.names import check_argument_name, check_function_name, folded, suggest
+from vardy_worker.programs.globals import ALLOWED_GLOBALS, JUDGE_GLOBALS, MISSING_GLOBALS
 
 REFUSED = {
     "get-profile": "must begin with a letter",
@@ -49,6 +50,12 @@ def test_a_name_that_programs_could_misread_is_refused_with_reason_and_a_valid_s
     suggestion = refused.value.details["suggestion"]
     assert repr(suggestion) in refused.value.message
     check_function_name(suggestion, ())
+
+
+@pytest.mark.parametrize("name", sorted({*ALLOWED_GLOBALS, *JUDGE_GLOBALS, *MISSING_GLOBALS}))
+def test_no_function_takes_the_name_of_a_global_that_programs_have_or_miss(name: str) -> None:
+    with pytest.raises(RegistrationError):
+        check_function_name(name, ())
 
 
 @pytest.mark.parametrize("name", ["list_invoices", "sendEmail", "x", "refund2", "find_customer", "dateOfOrder"])

@@ -238,6 +238,16 @@ def test_big_integers_arrive_as_integers_and_return_as_integers(run: Run) -> Non
     assert run(functions).call("next_id", last=str(2**63)) == CallOk(2**63 + 1)
 
 
+def test_a_set_comes_back_in_order(run: Run) -> None:
+    functions = Functions()
+
+    @functions.read
+    def letters() -> dict[str, set[str]]:
+        return {"all": set("the quick brown fox")}
+
+    assert run(functions).call("letters") == CallOk({"all": sorted(set("the quick brown fox"))})
+
+
 def test_a_result_of_another_type_is_an_unknown_outcome_that_says_where(run: Run) -> None:
     functions = Functions()
 

@@ -203,6 +203,20 @@ def test_the_timeout_of_a_call_begins_when_a_thread_takes_it_up(run: Run, call_o
     assert outcomes == [CallOk(60.0), CallOk(70.0)]
 
 
+def test_a_call_that_cannot_be_launched_is_known_not_to_have_begun(run: Run) -> None:
+    functions = Functions()
+
+    @functions.write
+    async def act() -> None:
+        raise AssertionError
+
+    host = run(functions)
+    host.runtime._loop.close(5)
+    outcome = host.call("act")
+    assert isinstance(outcome, CallFailed)
+    assert outcome.retryable
+
+
 def test_a_late_result_is_ignored_and_logged_and_counted_until_it_ends(until: Until, run: Run) -> None:
     release = threading.Event()
     functions = Functions()
