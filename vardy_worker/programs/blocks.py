@@ -36,6 +36,8 @@ TYPESCRIPT_LABELS = frozenset({"ts", "typescript", "tsx", "mts"})
 _PROSE_LABELS = frozenset({"markdown", "md", "mdx"})
 _ENDS_MAX = 24
 _STARTS_MAX = 6
+_NESTING_MAX = 8
+_LIST_MARKER = re.compile(r"(?:[-*+]|\d{1,3}[.)])[ \t]+")
 _LABEL = re.compile(r"[A-Za-z0-9+#]+")
 _CODE_START = re.compile(
     r"(?:export|import|async|function|class|const|let|var|await|return|module\.exports|exports\.|for|if|try)\b|//|/\*|\(?async\b"
@@ -72,11 +74,13 @@ class _Fence:
 def _fence(line: str) -> _Fence | None:
     """Reads a fence at the start of a line, inside of quotes and lists."""
     place, quotes = 0, 0
-    while place < len(line) and line[place] in " \t>":
-        quotes += line[place] == ">"
-        place += 1
-    marker = re.match(r"(?:[-*+]|\d{1,3}[.)])[ \t]+", line[place : place + 16])
-    if marker is not None:
+    for _ in range(_NESTING_MAX):
+        while place < len(line) and line[place] in " \t>":
+            quotes += line[place] == ">"
+            place += 1
+        marker = _LIST_MARKER.match(line[place : place + 16])
+        if marker is None:
+            break
         place += marker.end()
     char = line[place : place + 1]
     if char not in {"`", "~"}:

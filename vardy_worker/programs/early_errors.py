@@ -12,43 +12,59 @@ if TYPE_CHECKING:
 
 _ERRORS_MAX = 10
 _LOOPS = frozenset({"for_statement", "for_in_statement", "while_statement", "do_statement"})
-_CLOSERS = {"}": "{", ")": "(", "]": "["}
+_OPENERS = frozenset({"{", "(", "[", "${"})
+_CLOSERS = frozenset({"}", ")", "]"})
 
 
 def check_grammar(tree: Tree, findings: Findings) -> None:
     """What the grammar does not understand."""
     outermost = [error for error in tree.errors if not any(above.kind == "ERROR" for above in error.ancestors())]
+    bracket = _unmatched(tree)
     for error in outermost[:_ERRORS_MAX]:
         if error.missing:
-            findings.add("program.syntax", error, f"`{error.kind}` is missing here.", _unclosed(tree))
-            continue
-        place = _deepest(error)
-        shown = short_text(place)
-        message = f"JavaScript does not allow `{shown}` here." if shown else "The program ends too early."
-        findings.add("program.syntax", place, message, _unclosed(tree))
+            findings.add("program.syntax", error, f"`{error.kind}` is missing here.", _bracket_hint(bracket))
+        elif bracket is not None and bracket.kind not in _CLOSERS and error.start <= bracket.start:
+            findings.add("program.syntax", _end_of(tree), "The program ends too early.", _bracket_hint(bracket))
+        else:
+            place = _deepest(error)
+            message = f"JavaScript does not allow `{short_text(place)}` here."
+            findings.add("program.syntax", place, message, _bracket_hint(bracket))
 
 
 def _deepest(error: Node) -> Node:
-    """The token that broke the parse: the error inside of the error, or the last thing it swallowed."""
+    """The innermost thing that broke the parse."""
     inner = [node for node in error.walk() if node is not error and node.kind == "ERROR"]
     return inner[0] if inner else error
 
 
-def _unclosed(tree: Tree) -> str:
-    """A hint when brackets do not match, which is what a broken-off or mistyped program shows first."""
+def _end_of(tree: Tree) -> Node:
+    """The last character of the program, as a place."""
+    text = tree.source.rstrip()
+    last = max(len(text) - 1, 0)
+    column = last - (text.rfind("\n", 0, last) + 1)
+    return Node(tree.source, "end", last, last + 1, row=text.count("\n"), column=column, named=False, missing=False)
+
+
+def _unmatched(tree: Tree) -> Node | None:
+    """The bracket that is never closed, or closes nothing: what a broken-off program shows first."""
     opened: list[Node] = []
-    for node in tree.root.walk(lambda n: n.kind not in {"string", "regex", "template_string"} or bool(n.children)):
+    for node in tree.root.walk():
         if node.children or node.named or node.missing:
             continue
-        if node.kind in _CLOSERS.values() or node.kind == "${":
+        if node.kind in _OPENERS:
             opened.append(node)
-        elif node.kind in _CLOSERS and opened:
-            opened.pop()
         elif node.kind in _CLOSERS:
-            return f"The `{node.kind}` in line {node.row + 1} closes nothing."
-    if not opened:
+            if not opened:
+                return node
+            opened.pop()
+    return opened[-1] if opened else None
+
+
+def _bracket_hint(bracket: Node | None) -> str:
+    if bracket is None:
         return ""
-    return f"The `{opened[-1].kind}` in line {opened[-1].row + 1} is never closed."
+    what = "closes nothing" if bracket.kind in _CLOSERS else "is never closed"
+    return f"The `{bracket.kind}` in line {bracket.row + 1} {what}."
 
 
 def check_early_errors(names: Names, findings: Findings) -> None:

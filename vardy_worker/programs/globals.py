@@ -21,7 +21,6 @@ LANGUAGE_GLOBALS = frozenset(
         "Date",
         "Error",
         "EvalError",
-        "FinalizationRegistry",
         "Float32Array",
         "Float64Array",
         "Infinity",
@@ -51,7 +50,6 @@ LANGUAGE_GLOBALS = frozenset(
         "Uint8Array",
         "Uint8ClampedArray",
         "WeakMap",
-        "WeakRef",
         "WeakSet",
         "decodeURI",
         "decodeURIComponent",
@@ -68,7 +66,7 @@ LANGUAGE_GLOBALS = frozenset(
 )
 """The globals of ES2023 that programs keep."""
 
-PROVIDED_GLOBALS = frozenset({"console"})
+PROVIDED_GLOBALS = frozenset({"console", "structuredClone"})
 """What Vardy adds for every program."""
 
 JUDGE_GLOBALS = frozenset({"ai", "classify"})
@@ -89,6 +87,7 @@ _NO_LOCALE = "Locale formatting is not available. Build the text with `toFixed`,
 _NO_CLOCK = "Use `Date.now()`; it stands at the time the job started."
 _NO_BYTES = "Work with strings; there is no binary encoding of text."
 _NO_URL = "Take the address apart with string methods and `decodeURIComponent`."
+_NO_GARBAGE = "When memory is freed must not change a program. Use a `Map` or `WeakMap`."
 _NO_CRYPTO = "There is no cryptography. Ids are made by the functions that store things."
 
 MISSING_GLOBALS: Mapping[str, str] = MappingProxyType(
@@ -165,7 +164,8 @@ MISSING_GLOBALS: Mapping[str, str] = MappingProxyType(
         "btoa": _NO_BYTES,
         "URL": _NO_URL,
         "URLSearchParams": _NO_URL,
-        "structuredClone": "Use `JSON.parse(JSON.stringify(value))`.",
+        "WeakRef": _NO_GARBAGE,
+        "FinalizationRegistry": _NO_GARBAGE,
         "Iterator": "Use generators or arrays; `Iterator` is newer than ES2023.",
     }
 )

@@ -16,7 +16,7 @@ from vardy_worker.programs.entries import (
     read_offers,
     top_functions,
 )
-from vardy_worker.programs.scopes import Binding, Names, analyse
+from vardy_worker.programs.scopes import Binding, Names, Use, analyse
 from vardy_worker.programs.sheet import Edit, Sheet, blanked
 from vardy_worker.programs.syntax import FUNCTIONS, GENERATORS, Node, bare, is_async, parse_javascript
 
@@ -123,7 +123,9 @@ def _statements_about(names: Names, run: Binding, offers: Offers) -> list[Node]:
         binding = gone.pop()
         for reference in binding.references:
             statement = _top_statement(reference.node)
-            if statement is None or statement is home or statement in dropped or not _is_about(statement, home, names):
+            if statement is None or statement is home or statement in dropped or reference.use is not Use.READ:
+                continue
+            if not _is_about(statement, home, names):
                 continue
             dropped.append(statement)
             gone.extend(b for b in names.top.bindings.values() if _top_statement(b.node) is statement)

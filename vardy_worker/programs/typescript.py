@@ -39,6 +39,7 @@ _TYPES = frozenset(
     }
 )
 _CASTS = frozenset({"as_expression", "satisfies_expression"})
+_CAST_ENDS = frozenset({"expression_statement", "variable_declarator", "return_statement", "assignment_expression"})
 _CONTINUES = frozenset("([`+-/")
 
 
@@ -166,16 +167,9 @@ def _trim_cast(strip: _Strip, node: Node) -> None:
     rest = strip.sheet.text[node.end :]
     after = rest.lstrip()
     newline = "\n" in rest[: len(rest) - len(after)]
-    ends = node.parent is not None and node.parent.kind in {
-        "expression_statement",
-        "variable_declarator",
-        "return_statement",
-    }
-    mark = " ;" if ends and newline and after[:1] in _CONTINUES else ""
-    inner = node
-    while inner.parent is not None and inner.parent.kind in _CASTS and inner.parent.children[0] is inner:
-        inner = inner.parent
-    strip.blank(value.end, node.end, mark if inner is node else "")
+    # A cast without parentheses is never called: the grammar joins the lines, TypeScript does not.
+    ends = node.field in {"function", "object"} or (node.parent is not None and node.parent.kind in _CAST_ENDS)
+    strip.blank(value.end, node.end, " ;" if ends and newline and after[:1] in _CONTINUES else "")
 
 
 def _trim_parameter(strip: _Strip, node: Node) -> None:

@@ -36,7 +36,10 @@ if TYPE_CHECKING:
         "list_invoices({customer_id: params.a ? 1 : 2})",
         "list_invoices({customer_id: params.a ?? 2, status: params.paid ? 'paid' : 'open'})",
         "list_invoices({customer_id: Number(params.a)})",
-        "create_ticket({customer_id: 1, title: `a ${params.x}`, priority: 'low', tags: ['a', params.b], urgent: !params.x})",
+        (
+            "create_ticket({customer_id: 1, title: `a ${params.x}`, priority: 'low', tags: ['a', params.b], "
+            "urgent: !params.x})"
+        ),
         "create_ticket({customer_id: 1, title: 'a', contact: {name: 'x', phone: null}})",
         "create_ticket({customer_id: 1, title: 'a', contact: params.contact})",
         "refund_payment({payment_id: 1, amount_cents: 1})",
@@ -74,7 +77,11 @@ def test_arguments_that_fit_or_cannot_be_seen_pass(codes: Codes, call: str) -> N
         ("create_ticket({customer_id: 1, title: 'a', tags: ['x', 1]})", "argument_type", "/tags/1"),
         ("create_ticket({customer_id: 1, title: 'a', contact: {}})", "argument_missing", "/contact/name"),
         ("create_ticket({customer_id: 1, title: 'a', contact: {name: 1}})", "argument_type", "/contact/name"),
-        ("create_ticket({customer_id: 1, title: 'a', contact: {name: 'x', fax: 1}})", "argument_unknown", "/contact/fax"),
+        (
+            "create_ticket({customer_id: 1, title: 'a', contact: {name: 'x', fax: 1}})",
+            "argument_unknown",
+            "/contact/fax",
+        ),
         ("refund_payment({payment_id: 1, amount_cents: 0})", "argument_value", "/amount_cents"),
         ("refund_payment({payment_id: 1, amount_cents: -5})", "argument_value", "/amount_cents"),
     ],
@@ -177,8 +184,6 @@ def test_schemas_of_every_kind_are_followed(schema: Any, literal: str, fits: boo
         version="1",
     )
 
-    found = check(
-        f"async function run(params) {{ return await f({{x: {literal}}}); }}", Catalogue(functions=(spec,))
-    )
+    found = check(f"async function run(params) {{ return await f({{x: {literal}}}); }}", Catalogue(functions=(spec,)))
 
     assert (found == ()) is fits

@@ -25,20 +25,42 @@ MAIL = "send_email({to: 'a', body: 'b'})"
         f"const p = {MAIL}; const q = {MAIL}; await Promise.all([p, q]); return 1;",
         f"await Promise.all([{MAIL}, {MAIL}]); return 1;",
         "const ps = params.ids.map(id => get_customer({customer_id: id})); return await Promise.all(ps);",
-        "return await Promise.all(params.ids.map(async id => { const c = await get_customer({customer_id: id}); return c.name; }));",
+        (
+            "return await Promise.all(params.ids.map(async id => { const c = await get_customer({customer_id: id}); "
+            "return c.name; }));"
+        ),
         "return await Promise.all(params.ids.map(id => { return get_customer({customer_id: id}); }));",
         "return await Promise.all(params.ids.map(function (id) { return get_customer({customer_id: id}); }));",
         "return await Promise.all(Array.from(params.ids, id => get_customer({customer_id: id})));",
-        "const ps = []; for (const id of params.ids) ps.push(get_customer({customer_id: id})); return await Promise.all(ps);",
-        "const ps = []; for (const id of params.ids) { ps[ps.length] = get_customer({customer_id: id}); } return await Promise.all(ps);",
-        "const ps = {}; for (const id of params.ids) ps[id] = get_customer({customer_id: id}); return await Promise.all(Object.values(ps));",
-        "const ps = params.ids.map(id => get_customer({customer_id: id})); const out = []; for (const p of ps) out.push(await p); return out;",
-        "const out = []; for await (const c of params.ids.map(id => get_customer({customer_id: id}))) out.push(c); return out;",
+        (
+            "const ps = []; for (const id of params.ids) ps.push(get_customer({customer_id: id})); "
+            "return await Promise.all(ps);"
+        ),
+        (
+            "const ps = []; for (const id of params.ids) { ps[ps.length] = get_customer({customer_id: id}); "
+            "} return await Promise.all(ps);"
+        ),
+        (
+            "const ps = {}; for (const id of params.ids) ps[id] = get_customer({customer_id: id}); "
+            "return await Promise.all(Object.values(ps));"
+        ),
+        (
+            "const ps = params.ids.map(id => get_customer({customer_id: id})); const out = []; "
+            "for (const p of ps) out.push(await p); return out;"
+        ),
+        (
+            "const out = []; "
+            "for await (const c of params.ids.map(id => get_customer({customer_id: id}))) out.push(c); "
+            "return out;"
+        ),
         "return await get_customer({customer_id: 1}).then(c => c.name);",
         "return get_customer({customer_id: 1}).catch(() => null);",
         "const c = await get_customer({customer_id: 1}).then(c => c).catch(() => null).finally(() => {}); return c;",
         "const [a, b] = await Promise.all([get_customer({customer_id: 1}), list_customers()]); return [a, b];",
-        "const all = await Promise.allSettled(params.ids.map(id => get_customer({customer_id: id}))); return all.length;",
+        (
+            "const all = await Promise.allSettled(params.ids.map(id => get_customer({customer_id: id}))); "
+            "return all.length;"
+        ),
         "const first = await Promise.race([list_customers(), list_customers()]); return first;",
         "const c = params.x ? await get_customer({customer_id: 1}) : null; return c;",
         "const p = params.x ? get_customer({customer_id: 1}) : null; return await p;",
@@ -46,21 +68,33 @@ MAIL = "send_email({to: 'a', body: 'b'})"
         "const cache = new Map(); cache.set(1, get_customer({customer_id: 1})); return await cache.get(1);",
         "const load = id => get_customer({customer_id: id}); return await load(1);",
         "async function load(id) { return get_customer({customer_id: id}); } const c = await load(1); return c;",
-        "const load = async id => { const c = await get_customer({customer_id: id}); return c; }; return await Promise.all([1, 2].map(load));",
-        "await params.ids.reduce((before, id) => before.then(() => get_customer({customer_id: id})), Promise.resolve()); return 1;",
+        (
+            "const load = async id => { const c = await get_customer({customer_id: id}); return c; }; "
+            "return await Promise.all([1, 2].map(load));"
+        ),
+        (
+            "await params.ids.reduce((before, id) => before.then(() => get_customer({customer_id: id})), "
+            "Promise.resolve()); return 1;"
+        ),
         "await (async () => { await list_customers(); })(); return 1;",
         "let p; p = list_customers(); return await p;",
         "let p = null; p ??= list_customers(); return await p;",
         "const { length } = await list_customers(); return length;",
         "return (0, list_customers());",
-        "const tasks = [list_customers()]; tasks.push(list_customers()); const [a, b] = await Promise.all(tasks); return [a, b];",
+        (
+            "const tasks = [list_customers()]; tasks.push(list_customers()); const [a, "
+            "b] = await Promise.all(tasks); return [a, b];"
+        ),
         "const helper = p => p; return await helper(list_customers());",
         "await Promise.all(params.ids.flatMap(id => [get_customer({customer_id: id}), list_customers()])); return 1;",
         "await Promise.all([...params.ids.map(id => get_customer({customer_id: id})), list_customers()]); return 1;",
         "const make = () => async () => { await list_customers(); }; const go = make(); await go(); return 1;",
         "function double(x) { return x * 2; } double(2); return 1;",
         "async function pure() { return 1; } return await pure();",
-        "async function* pages() { yield await list_customers(); } for await (const page of pages()) return page; return null;",
+        (
+            "async function* pages() { yield await list_customers(); } "
+            "for await (const page of pages()) return page; return null;"
+        ),
         "const sum = (xs) => xs.reduce((a, x) => a + x, 0); return await sum([1]);",
     ],
 )
@@ -121,9 +155,12 @@ def test_the_finding_stands_at_the_call_and_says_how(findings: Findings) -> None
 
 
 def test_for_each_is_named_as_the_cause(findings: Findings) -> None:
-    source = "async function run(params) {\n  params.ids.forEach(async id => { await get_customer({customer_id: id}); });\n  return 1;\n}"
-
-    (finding,) = findings(source)
+    (finding,) = findings(
+        "async function run(params) {\n"
+        "  params.ids.forEach(async id => { await get_customer({customer_id: id}); });\n"
+        "  return 1;\n"
+        "}"
+    )
 
     assert "forEach" in finding.message
     assert "for (const x of …)" in finding.hint

@@ -23,18 +23,37 @@ if TYPE_CHECKING:
         "return {import: 1, if: 2, eval: 3, constructor: 4};",
         "const row = await get_customer({customer_id: 1}); return row.eval + row.import + row.require + row.process;",
         'return "eval(" + "fetch(" + `import("x")`; // require("fs") eval(x)',
-        "const processList = [], requireApproval = true, windowSize = 3; return [processList, requireApproval, windowSize];",
+        (
+            "const processList = [], requireApproval = true, windowSize = 3; return [processList, "
+            "requireApproval, windowSize];"
+        ),
         "const sendEmail = () => 1; const send_email = () => 2; return sendEmail() + send_email();",
-        "outer: for (const a of [1]) { for (const b of [2]) { if (a < b) continue outer; else break outer; } } return 1;",
+        (
+            "outer: for (const a of [1]) { for (const b of [2]) { if (a < b) continue outer; "
+            "else break outer; } } return 1;"
+        ),
         "function* numbers() { yield 1; yield* [2, 3]; } return [...numbers()];",
-        "const o = { get total() { return 1; }, set total(v) {}, async *all() { yield 1; }, ['a' + 1]: 2 }; return o.total;",
-        "const m = new Map([[1, 2]]); const s = new Set(m.keys()); const w = new WeakMap(); return [...s].length + m.size;",
+        (
+            "const o = { get total() { return 1; }, set total(v) {}, async *all() { yield 1; }, "
+            "['a' + 1]: 2 }; return o.total;"
+        ),
+        (
+            "const m = new Map([[1, 2]]); const s = new Set(m.keys()); const w = new WeakMap(); "
+            "return [...s].length + m.size;"
+        ),
         "const tag = (parts, ...values) => parts.join('') + values.length; return tag`a${1}b`;",
         "const row = await get_customer({customer_id: 1}); return row?.address?.[0]?.street?.trim?.() ?? null;",
-        "class Money { #cents = 0; static zero = new Money(); static { Money.unit = 1; } add(x) { this.#cents += x; return this; } get cents() { return this.#cents; } } return new Money().add(1).cents;",
+        (
+            "class Money { #cents = 0; static zero = new Money(); static { Money.unit = 1; } "
+            "add(x) { this.#cents += x; return this; } get cents() { return this.#cents; } } "
+            "return new Money().add(1).cents;"
+        ),
         "const all = await Promise.allSettled([get_customer({customer_id: 1})]); return all.length;",
         "const rows = []; for await (const row of [get_customer({customer_id: 1})]) rows.push(row); return rows;",
-        "const { a, b: { c = 1, ...d }, ...rest } = params; const [x, , y = 2, ...z] = [1, 2, 3]; return [a, c, d, rest, x, y, z];",
+        (
+            "const { a, b: { c = 1, ...d }, ...rest } = params; const [x, , y = 2, ...z] = [1, 2, 3]; "
+            "return [a, c, d, rest, x, y, z];"
+        ),
         "try { throw new TypeError('x'); } catch { return 0; } finally { console.log('done'); }",
         "try { return JSON.parse('{'); } catch ({ message }) { return message; }",
         "var total = 0; for (var i = 0; i < 3; i++) total += i; return total + i;",
@@ -47,7 +66,11 @@ if TYPE_CHECKING:
         "return globalThis.Math.max(1, 2) + globalThis['JSON'].stringify({}).length;",
         "return /[/`']+/g.test('a') ? 10n ** 2n : 0x_ff_0;".replace("0x_ff_0", "0xff_0"),
         "const Intl = {format: String}; return Intl.format(1);",
-        "class Base { static x = 1; } class Sub extends Base { constructor() { super(); Object.setPrototypeOf(this, new.target.prototype); } } Sub.prototype.extra = () => 1; return new Sub().extra();",
+        (
+            "class Base { static x = 1; } class Sub extends Base { constructor() { super(); "
+            "Object.setPrototypeOf(this, new.target.prototype); } } Sub.prototype.extra = () => 1; "
+            "return new Sub().extra();"
+        ),
         "return params.a<params.b>params.c;",
         "switch (params.kind) { case 'a': { const v = 1; return v; } default: return undefined; }",
         "const café = 1, $x = 2, _y = 3, \\u0061b = 4; return café + $x + _y + ab;",

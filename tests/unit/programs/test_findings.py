@@ -113,7 +113,7 @@ def test_an_excerpt_of_a_very_long_line_stays_readable() -> None:
     assert shown[0][shown[1].index("^")] == "!"
 
 
-def test_the_documented_codes_are_the_codes(shop: Catalogue) -> None:
+def test_the_documented_codes_are_the_codes() -> None:
     table = re.findall(r"^\| `(program\.\w+)` \| (.+) \|$", (ROOT / "docs/programs.md").read_text(), re.MULTILINE)
 
     assert dict(table) == dict(FINDING_CODES)

@@ -88,7 +88,9 @@ def test_a_run_that_can_end_without_return_is_warned_about(findings: Findings, b
 
 
 def test_the_warning_follows_a_run_that_only_delegates(findings: Findings) -> None:
-    source = "async function main(params) { console.log(1); }\nasync function run(params) { return await main(params); }"
+    source = (
+        "async function main(params) { console.log(1); }\nasync function run(params) { return await main(params); }"
+    )
 
     (finding,) = findings(source)
 

@@ -63,9 +63,7 @@ def test_typescript_is_named_as_such(findings: Findings) -> None:
         ("class A { constructor(private x: number) {} }\nasync function run(params) { return new A(1); }", "propert"),
     ],
 )
-def test_typescript_without_a_plain_form_is_refused_with_the_reason(
-    findings: Findings, source: str, word: str
-) -> None:
+def test_typescript_without_a_plain_form_is_refused_with_the_reason(findings: Findings, source: str, word: str) -> None:
     (finding,) = findings(source)
 
     assert (finding.code, finding.line) == ("program.typescript", 1)
@@ -80,6 +78,8 @@ def test_a_program_of_any_depth_is_checked(findings: Findings) -> None:
     branches = "".join(f"if (params.x === {n}) return {n}; else " for n in range(2_000))
     ternaries = "".join(f"params.x === {n} ? {n} : " for n in range(2_000))
     body = f"const a = {deep}; const b = {chain}; const c = {conditions};"
-    source = f"async function run(params) {{ {body} {branches} return await get_customer({{customer_id: {ternaries} 0}}); }}"
+    source = (
+        f"async function run(params) {{ {body} {branches} return await get_customer({{customer_id: {ternaries} 0}}); }}"
+    )
 
     assert [finding.code for finding in findings(source)] == []

@@ -23,17 +23,35 @@ TICKET = "await create_ticket({customer_id: 1, title: 'a'})"
         f"const {{ id }} = {TICKET}; await refund_payment({{payment_id: id, amount_cents: 5}}); return id;",
         f"const ids = []; ids.push(({TICKET}).id); return ids;",
         f"const ids = []; ids.push(({TICKET}).id); return {{ ids, count: ids.length }};",
-        "const sent = await Promise.all(params.tos.map(to => send_email({to, body: 'b'}))); return { sent: sent.length };",
-        "const sent = await Promise.all(params.tos.map(to => send_email({to, body: 'b'}))); return sent.map(mail => mail.id);",
-        "const sent = []; for (const to of params.tos) sent.push(await send_email({to, body: 'b'})); if (sent.length > 1) return sent; return [];",
+        (
+            "const sent = await Promise.all(params.tos.map(to => send_email({to, body: 'b'}))); "
+            "return { sent: sent.length };"
+        ),
+        (
+            "const sent = await Promise.all(params.tos.map(to => send_email({to, body: 'b'}))); "
+            "return sent.map(mail => mail.id);"
+        ),
+        (
+            "const sent = []; for (const to of params.tos) sent.push(await send_email({to, body: 'b'})); "
+            "if (sent.length > 1) return sent; return [];"
+        ),
         f"let count = 0; {MAIL}; count += 1; return `${{count}} sent`;",
         f"try {{ {MAIL}; return 'sent'; }} catch (error) {{ return error.message; }}",
-        "const c = await get_customer({customer_id: 1}); if (c.active && c.age > 3) return `${c.name}`; return { ...c };",
+        (
+            "const c = await get_customer({customer_id: 1}); if (c.active && c.age > 3) return `${c.name}`; "
+            "return { ...c };"
+        ),
         f"const t = params.x ? {TICKET} : null; return {{ t }};",
         f"const t = {TICKET}; console.log(t); return 1;",
         f"const byName = {{}}; byName.first = {TICKET}; return byName;",
-        f"const [t, c] = await Promise.all([create_ticket({{customer_id: 1, title: 'a'}}), get_customer({{customer_id: 1}})]); return c.name + 'x';",
-        "const notify = async to => { await send_email({to, body: 'b'}); return true; }; if (await notify('a')) return 1; return 2;",
+        (
+            "const [t, c] = await Promise.all([create_ticket({customer_id: 1, title: 'a'}), "
+            "get_customer({customer_id: 1})]); return c.name + 'x';"
+        ),
+        (
+            "const notify = async to => { await send_email({to, body: 'b'}); return true; }; "
+            "if (await notify('a')) return 1; return 2;"
+        ),
     ],
 )
 def test_handing_a_write_s_result_on_passes(codes: Codes, body: str) -> None:
@@ -79,13 +97,31 @@ def test_handing_a_write_s_result_on_passes(codes: Codes, body: str) -> None:
         f"let r = null; if (params.x) {{ r = {MAIL}; }} if (r) return 1; return 2;",
         f"const r = {MAIL}; const s = r; const t = s.data; return t.ok === true;",
         "const p = send_email({to: 'a', body: 'b'}); const r = await p; return r.ok ? 1 : 2;",
-        "const [a, b] = await Promise.all([send_email({to: 'a', body: 'b'}), list_customers()]); return a.ok ? b : 1;",
-        "const all = await Promise.all(params.tos.map(to => send_email({to, body: 'b'}))); return all.filter(r => r.ok);",
-        "const all = await Promise.all(params.tos.map(to => send_email({to, body: 'b'}))); return all.every(r => r.ok);",
-        "const all = await Promise.all(params.tos.map(to => send_email({to, body: 'b'}))); return all[0].ok === true;",
-        "const all = []; for (const to of params.tos) { const r = await send_email({to, body: 'b'}); all.push(r); } for (const r of all) if (r.ok) return 1; return 2;",
+        (
+            "const [a, b] = await Promise.all([send_email({to: 'a', body: 'b'}), list_customers()]); "
+            "return a.ok ? b : 1;"
+        ),
+        (
+            "const all = await Promise.all(params.tos.map(to => send_email({to, body: 'b'}))); "
+            "return all.filter(r => r.ok);"
+        ),
+        (
+            "const all = await Promise.all(params.tos.map(to => send_email({to, body: 'b'}))); "
+            "return all.every(r => r.ok);"
+        ),
+        (
+            "const all = await Promise.all(params.tos.map(to => send_email({to, body: 'b'}))); "
+            "return all[0].ok === true;"
+        ),
+        (
+            "const all = []; for (const to of params.tos) { const r = await send_email({to, body: 'b'}); "
+            "all.push(r); } for (const r of all) if (r.ok) return 1; return 2;"
+        ),
         "const send = to => send_email({to, body: 'b'}); const r = await send('a'); if (r.ok) return 1; return 2;",
-        "async function send(to) { const r = await send_email({to, body: 'b'}); return r; } return (await send('a')).ok ? 1 : 2;",
+        (
+            "async function send(to) { const r = await send_email({to, body: 'b'}); return r; } "
+            "return (await send('a')).ok ? 1 : 2;"
+        ),
         f"const show = r => `mail ${{r.id}}`; const r = {MAIL}; return show(r);",
         "return await send_email({to: 'a', body: 'b'}).then(r => r.ok ? 1 : 2);",
         f"const r = params.x ? {MAIL} : null; if (r) return 1; return 2;",

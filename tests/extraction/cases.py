@@ -1,0 +1,40 @@
+"""The files of the corpus."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+CORPUS = Path(__file__).parent / "corpus"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One file of the corpus: a header of JSON, a line of dashes, then what the model wrote.
+
+    The header may hold `expect` (`program`, a `generation.*` code, or the code of the first
+    finding), `at` (the line of that finding), `params`, `output`, `calls`, `line` (the model's
+    line of a call by name), `finish_reason`, and how the text is stored: `newline`, `bom`, and
+    `pad` (characters in place of the word PAD).
+    """
+
+    name: str
+    text: str
+    expect: str = "program"
+    at: int = 0
+    params: dict[str, Any] = field(default_factory=lambda: {"customer_id": 7})
+    output: Any = field(default_factory=lambda: {"total": 2000})
+    calls: list[Any] = field(default_factory=lambda: [["list_invoices", {"customer_id": 7}]])
+    line: dict[str, int] = field(default_factory=dict)
+    finish_reason: str = "stop"
+
+
+def read_case(path: Path) -> Case:
+    head, _, text = path.read_text(encoding="utf-8").partition("\n---\n")
+    header = json.loads(head)
+    pad = header.pop("pad", 0)
+    text = text.replace("PAD", "x" * pad) if pad else text
+    text = text.replace("\n", header.pop("newline", "\n"))
+    return Case(path.stem, ("\ufeff" if header.pop("bom", False) else "") + text, **header)
