@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from vardy_worker.contracts.execution import (
     CallPlaceholder,
@@ -57,15 +57,15 @@ class Guest:
         self._handle = handle
         self._next = 0
 
-    def call(self, function: str, *, refs: tuple[Ref, ...] = (), **args: object) -> CallReply:
-        return self.batch((function, dict(args), refs))[0]
+    def call(self, function: str, *, refs: tuple[Ref, ...] = (), **args: Any) -> CallReply:
+        return self.batch((function, args, refs))[0]
 
-    def value(self, function: str, **args: object) -> object:
+    def value(self, function: str, **args: Any) -> object:
         reply = self.call(function, **args)
         assert isinstance(reply, CallValue)
         return reply.value
 
-    def effect(self, function: str, *, refs: tuple[Ref, ...] = (), **args: object) -> int:
+    def effect(self, function: str, *, refs: tuple[Ref, ...] = (), **args: Any) -> int:
         reply = self.call(function, refs=refs, **args)
         assert isinstance(reply, CallPlaceholder)
         return reply.effect

@@ -194,9 +194,8 @@ def test_what_a_rule_blocks_is_blocked_with_its_explanation(parts: WorkerParts) 
 
 
 def test_a_rule_that_cannot_be_evaluated_blocks_by_name(parts: WorkerParts) -> None:
-    parts.apply_rules(
-        "default: allow\nrules: [{name: odd, on: [pay], when: 10 / (args.amount - 1) > 1, then: allow}]\n"
-    )
+    odd = "{name: odd, on: [pay], when: 10 / (args.amount - 1) > 1, then: allow}"
+    parts.apply_rules(f"default: allow\nrules: [{odd}]\n")
     job = run(parts, pays, model=AnsweringModel(fenced(WRITES)))
     assert outcome(job) == (Status.POLICY_BLOCKED, "policy.rule_failed")
     assert job.error is not None
