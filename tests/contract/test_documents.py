@@ -93,6 +93,16 @@ def test_a_deleted_document_is_gone_with_its_versions(documents: Documents) -> N
     assert documents.put("recipes", "a", {"v": 9}, expect_version=0) == Document("a", 1, {"v": 9})
 
 
+def test_a_deleted_document_leaves_nothing_but_its_receipt(
+    redis_documents: RedisDocuments, redis_client: Redis, namespace: str
+) -> None:
+    redis_documents.put("recipes", "a", {"v": 1})
+    redis_documents.delete("recipes", "a")
+    left = [key.decode() for key in redis_client.scan_iter(f"{namespace}:*")]
+    assert [key for key in left if not key.startswith(f"{namespace}:receipt:")] == []
+    assert all(redis_client.pttl(key) > 0 for key in left)
+
+
 def test_a_caller_that_changes_its_value_afterwards_changes_no_document(documents: Documents) -> None:
     value = {"list": [1]}
     documents.put("recipes", "a", value)

@@ -187,6 +187,15 @@ def test_expired_jobs_are_skipped_without_shortening_the_list(world: World) -> N
     assert all_pages(store, JobFilter(status=(Status.SUCCESS,), user="ana"), 2) == expected
 
 
+def test_expired_jobs_are_skipped_over_many_chunks_without_losing_others(world: World) -> None:
+    store = world.store
+    jobs = [submitted(store, created_at_ms=1000 + number) for number in range(230)]
+    for job in jobs[1::2]:
+        store.change(Change(job.id, frozenset({Status.QUEUED}), retain_seconds=1))
+    world.forward(2)
+    assert all_pages(store, ANYTHING, 250) == [job.id for job in reversed(jobs[::2])]
+
+
 def test_no_index_keeps_an_expired_job_after_the_sweep(redis_world: RedisWorld) -> None:
     store, client, namespace = redis_world.store, redis_world.client, redis_world.namespace
     gone = job_in(store, Status.SUCCESS, submission=submission(recipe="remind", user=User(id="leo")))

@@ -160,6 +160,16 @@ def test_what_a_program_printed_is_kept_apart_and_as_long_as_the_job(world: Worl
     assert store.console(job.id) is None
 
 
+def test_what_is_printed_by_an_expiring_job_expires_with_it(world: World) -> None:
+    store = world.store
+    job = job_in(store, Status.SUCCESS)
+    store.change(Change(job.id, frozenset({Status.SUCCESS}), retain_seconds=5))
+    store.put_console(job.id, ConsoleRecord(truncated=True))
+    assert store.console(job.id) is not None
+    world.forward(6)
+    assert store.console(job.id) is None
+
+
 def test_what_a_program_printed_is_not_kept_for_a_job_that_is_gone(store: JobStore) -> None:
     job = queued_job()
     store.put_console(job.id, ConsoleRecord())

@@ -22,7 +22,6 @@ if claim ~= '' then
     local same = known[2] == ARGV[5]
     return {same and 'replayed' or 'key_reused', known[1]}
   end
-  redis.call('DEL', claim)
   redis.call('HSET', claim, 'job_id', id, 'body', ARGV[5])
   redis.call('PEXPIRE', claim, ARGV[6])
 end

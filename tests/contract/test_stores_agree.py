@@ -1,0 +1,176 @@
+"""Whatever is done to them, the memory store and the real one answer alike."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.factories import queued_job, submission
+from tests.support.worlds import MemoryWorld, RedisWorld
+from vardy_worker.contracts.errors import ErrorInfo
+from vardy_worker.contracts.events import Event
+from vardy_worker.contracts.job import JobFilter, JobRecord
+from vardy_worker.contracts.journal import EffectRecord, EffectState
+from vardy_worker.contracts.status import Status, can_move
+from vardy_worker.contracts.user import User
+from vardy_worker.ports import KEEP, Change, IdempotencyClaim
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redis import Redis
+
+    from tests.support.worlds import World
+    from vardy_worker.ports import JobStore
+
+JOBS = st.integers(0, 2)
+STATUSES = st.sampled_from(list(Status))
+LEASE_MS = 3_600_000
+
+Step = tuple[str, dict[str, Any]]
+SUBMIT = st.fixed_dictionaries({"job": JOBS, "key": st.sampled_from([None, "k1", "k2"]), "body": st.sampled_from("ab")})
+CLAIM = st.fixed_dictionaries({"job": JOBS, "status": st.sampled_from([Status.RUNNING, Status.COMMITTING])})
+CHANGE = st.fixed_dictionaries(
+    {
+        "job": JOBS,
+        "expect": st.sets(STATUSES, min_size=1, max_size=13),
+        "to": st.none() | STATUSES,
+        "fence": st.none() | st.integers(0, 3),
+        "version": st.none() | st.integers(1, 6),
+        "set": st.fixed_dictionaries(
+            {}, optional={"output": st.integers() | st.text(), "error": st.just(ErrorInfo(code="c", message="m"))}
+        ),
+        "effects": st.lists(st.integers(0, 11), max_size=3),
+        "events": st.integers(0, 2),
+        "due": st.sampled_from([KEEP, None, 0]),
+        "release": st.booleans(),
+        "retain": st.sampled_from([None, None, 0, 100]),
+        "unless_cancel_requested": st.booleans(),
+    }
+)
+HOLD = st.fixed_dictionaries({"job": JOBS, "fence": st.integers(0, 3)})
+ONE_JOB = st.fixed_dictionaries({"job": JOBS})
+TIME = st.fixed_dictionaries({"seconds": st.sampled_from([10, 101, 4000])})
+STEPS = st.one_of(
+    st.tuples(st.just("submit"), SUBMIT),
+    st.tuples(st.just("claim"), CLAIM),
+    st.tuples(st.just("change"), CHANGE),
+    st.tuples(st.just("change"), CHANGE),
+    st.tuples(st.just("heartbeat"), HOLD),
+    st.tuples(st.just("cancel"), ONE_JOB),
+    st.tuples(st.just("due"), st.just({})),
+    st.tuples(st.just("rebuild"), st.just({})),
+    st.tuples(st.just("forward"), TIME),
+)
+
+
+@dataclass
+class Side:
+    """One store, driven by steps; everything it says is told without absolute times."""
+
+    world: World
+    jobs: list[JobRecord] = field(default_factory=list)
+
+    @property
+    def store(self) -> JobStore:
+        return self.world.store
+
+    def take(self, step: Step) -> object:
+        name, given_ = step
+        verbs: dict[str, Callable[..., object]] = {
+            "submit": self.submit,
+            "claim": self.claim,
+            "change": self.change,
+            "heartbeat": lambda job, fence: self.store.heartbeat(self.jobs[job].id, fence=fence, lease_ms=LEASE_MS),
+            "cancel": lambda job: self.store.request_cancel(self.jobs[job].id, by="lea"),
+            "due": lambda: sorted(due.job_id for due in self.store.take_due(limit=2**31, hide_ms=0)),
+            "rebuild": lambda: self.store.rebuild_due(grace_ms=0),
+            "forward": self.world.forward,
+        }
+        return verbs[name](**given_)
+
+    def submit(self, job: int, key: str | None, body: str) -> object:
+        claim = IdempotencyClaim("shop", key, body * 64, keep_seconds=100) if key else None
+        return self.store.submit(self.jobs[job], claim, due_at_ms=0)
+
+    def claim(self, job: int, status: Status) -> object:
+        expect = frozenset({status, Status.QUEUED} if status is Status.RUNNING else {status})
+        return self.store.claim(self.jobs[job].id, expect=expect, to=status, worker="w", lease_ms=LEASE_MS)
+
+    def change(self, job: int, to: Status | None, expect: set[Status], **rest: Any) -> object:
+        allowed = frozenset(status for status in expect if to is None or can_move(status, to))
+        if not allowed:
+            return None
+        return self.store.change(
+            Change(
+                self.jobs[job].id,
+                allowed,
+                to,
+                expect_fence=rest["fence"],
+                expect_version=rest["version"],
+                set=rest["set"],
+                effects=[EffectRecord(seq=seq, state=EffectState.STARTED) for seq in rest["effects"]],
+                events=[Event(type="effect", data={"n": n}, at_ms=1) for n in range(rest["events"])],
+                due_at_ms=rest["due"],
+                release=rest["release"],
+                retain_seconds=rest["retain"],
+                unless_cancel_requested=rest["unless_cancel_requested"],
+            )
+        )
+
+    def everything(self) -> object:
+        pages = [
+            self.store.list_jobs(where, cursor=None, limit=10).items
+            for where in (
+                JobFilter(),
+                JobFilter(user="u1"),
+                JobFilter(owner="shop", status=(Status.QUEUED, Status.RUNNING, Status.SUCCESS)),
+                *(JobFilter(status=(status,)) for status in Status),
+            )
+        ]
+        return [
+            *pages,
+            *(
+                (
+                    _timeless(self.store.get(job.id)),
+                    self.store.version(job.id),
+                    [(event.id, event.type, event.data) for event in self.store.events(job.id)],
+                )
+                for job in self.jobs
+            ),
+        ]
+
+
+def _timeless(record: JobRecord | None) -> object:
+    """The record, and of its times only whether they are set: the two clocks differ."""
+    if record is None:
+        return None
+    times = {
+        "lease_until_ms": int(record.lease_until_ms != 0),
+        "started_at_ms": int(record.started_at_ms is not None),
+    }
+    return record.model_copy(update=times)
+
+
+@settings(
+    max_examples=150,
+    deadline=None,
+    derandomize=True,
+    # The client is stateless, and every example has a namespace of its own.
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(steps=st.lists(STEPS, max_size=30))
+def test_both_stores_answer_every_step_alike(redis_client: Redis, steps: list[Step]) -> None:
+    jobs = [
+        queued_job(submission=submission(user=User(id=f"u{number % 2}")), created_at_ms=1000 + number)
+        for number in range(3)
+    ]
+    memory = Side(MemoryWorld(), jobs)
+    redis = Side(RedisWorld(redis_client, f"t{secrets.token_hex(6)}"), jobs)
+    for step in [("submit", {"job": 0, "key": None, "body": "a"}), *steps]:
+        assert memory.take(step) == redis.take(step), step
+        assert memory.everything() == redis.everything(), step
