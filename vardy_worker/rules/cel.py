@@ -7,7 +7,6 @@ budget raises instead; every comparison with NaN is false; and messages contain 
 
 from __future__ import annotations
 
-import math
 import re
 import threading
 from typing import TYPE_CHECKING
@@ -33,9 +32,8 @@ if TYPE_CHECKING:
 
     from vardy_worker.contracts.base import JsonValue
 
-_FINITE = "@finite"
-_FINITE_OVERLOAD = "finite_double"
-_NOT_FINITE = "number is not finite"
+_NOT_FINITE = "@not-finite"
+"""What the error of a guarded expression quotes; `cel_wire.Guard`."""
 
 _PROBLEM = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*)")
 # Anchored, because what follows may quote a value that looks like one of these.
@@ -43,8 +41,8 @@ _UNBOUND = re.compile(r'[A-Z_]+: No value with name "([^"]*)" found')
 _OVERLOAD = re.compile(r"[A-Z_]+: No matching overloads found : ([^()\s]*)(?:\(([\w., ()<>]*)\))?")
 
 _REASONS = (
+    (f'Key not found in map : "{_NOT_FINITE}"', "its arithmetic gives a number that is not finite"),
     ("Key not found", "it reads a key that is not there"),
-    (_NOT_FINITE, "its arithmetic gives a number that is not finite"),
     ("budget exceeded", "its loops exceed the budget of an evaluation"),
     ("divide by zero", "it divides by zero"),
     ("modulus by zero", "it divides by zero"),
@@ -59,17 +57,6 @@ _REASONS = (
     ("Index error", "it reads an element that is not there"),
 )
 """What the library's messages contain, and what may be said of them: those may quote values."""
-
-
-def _finite(value: float) -> float:
-    if not math.isfinite(value):
-        raise ValueError(_NOT_FINITE)
-    return value
-
-
-def _functions() -> list[cel.FunctionDecl]:
-    double = cel.Type.DOUBLE
-    return [cel.FunctionDecl(_FINITE, [cel.Overload(_FINITE_OVERLOAD, double, [double], impl=_finite)])]
 
 
 class CelProgram:
@@ -99,7 +86,7 @@ class CelLanguage:
     def __init__(self) -> None:
         # The library builds its compilers lazily and does not say that this is thread-safe.
         self._lock = threading.Lock()
-        self._bare = cel.NewEnv(variables={}, functions=_functions())
+        self._bare = cel.NewEnv(variables={})
 
     def parse(self, text: str) -> Parsed:
         """Raises `ExpressionError` with every syntax error and every name that cannot exist."""
@@ -114,9 +101,7 @@ class CelLanguage:
     def compile(self, parsed: Parsed, variables: Mapping[str, ValueType]) -> CelProgram:
         """Raises `ExpressionError`: wrong types, a result that is not boolean, untyped arithmetic."""
         with self._lock:
-            env = cel.NewEnv(
-                variables={_dotted(name): _type(kind) for name, kind in variables.items()}, functions=_functions()
-            )
+            env = cel.NewEnv(variables={_dotted(name): _type(kind) for name, kind in variables.items()})
             try:
                 expression = env.compile(_renamed(parsed, variables))
             except Exception as error:  # noqa: BLE001 - the library has no exception of its own
@@ -160,7 +145,7 @@ def _renamed(parsed: Parsed, variables: Mapping[str, ValueType]) -> str:
 
 def _guarded(env: cel.Env, expression: cel.Expression) -> cel.Expression:
     serialised = expression.serialize()
-    guard = cel_wire.Guard(cel_wire.unwrap(serialised), function=_FINITE, overload=_FINITE_OVERLOAD)
+    guard = cel_wire.Guard(cel_wire.unwrap(serialised), failure=_NOT_FINITE)
     try:
         guarded = guard.apply()
     except cel_wire.UntypedArithmetic as error:

@@ -24,7 +24,8 @@ ARITHMETIC = frozenset({"_+_", "_-_", "_*_", "_/_", "double"})
 """The functions that can make a float that is not finite out of finite values."""
 
 TYPE_DOUBLE = b"\x18\x04"
-"""`Type{primitive: DOUBLE}`."""
+"""`Type{primitive: DOUBLE}`; the others alike."""
+_TYPE_BOOL, _TYPE_STRING, _TYPE_ANY = b"\x18\x01", b"\x18\x05", b"\x0a\x00"
 TYPE_DYN = 1
 """The field of `Type` that is set for a type known only at run time."""
 
@@ -231,24 +232,25 @@ class UntypedArithmetic(Exception):  # noqa: N818 - says what was found
 
 
 class Guard:
-    """Wraps the float arithmetic of a checked expression in calls of a function.
+    """Makes the float arithmetic of a checked expression fail where its result is not finite.
 
-    That function refuses what is not finite. Comparisons with NaN are false in CEL, so that
-    a rule which should block would pass silently.
+    Comparisons with NaN are false in CEL, so that a rule which should block would pass
+    silently. Each arithmetic node N becomes a variable n in `n - n == 0.0 ? n : {}["…"]`,
+    which has no such key: an error whose message contains `failure`. (A function of Python's
+    would be simpler, but the library leaks memory at each call of one.)
     """
 
-    def __init__(self, checked: bytes, *, function: str, overload: str) -> None:
-        self._function = function
-        self._overload = overload
+    def __init__(self, checked: bytes, *, failure: str) -> None:
+        self._checked = checked
+        self._failure = failure
         self._types: dict[int, bytes] = {}
-        self._wrapped: list[int] = []
         for number, _, value in fields(checked):
             if number == 3 and isinstance(value, bytes):  # noqa: PLR2004 - type_map
                 parts = list(fields(value))
                 key = next((v for n, _, v in parts if n == 1 and isinstance(v, int)), 0)
                 self._types[key] = next((v for n, _, v in parts if isinstance(v, bytes)), b"")
         self._next_id = max([*self._types, 0]) + 1
-        self._checked = checked
+        self._added: list[Field] = []
 
     def apply(self) -> bytes | None:
         """The guarded expression; None when there was nothing to guard. Raises `UntypedArithmetic`."""
@@ -256,13 +258,7 @@ class Guard:
             (number, wire, self._rewrite(value) if number == 4 and isinstance(value, bytes) else value)  # noqa: PLR2004 - expr
             for number, wire, value in fields(self._checked)
         ]
-        if not self._wrapped:
-            return None
-        reference = message((3, BYTES, self._overload.encode()))
-        for node in self._wrapped:
-            parts.append((2, BYTES, message((1, VARINT, node), (2, BYTES, reference))))
-            parts.append((3, BYTES, message((1, VARINT, node), (2, BYTES, TYPE_DOUBLE))))
-        return message(*parts)
+        return message(*parts, *self._added) if self._added else None
 
     def _rewrite(self, expr: bytes) -> bytes:
         """An `Expr` message with the arithmetic in it wrapped."""
@@ -310,8 +306,38 @@ class Guard:
         )
 
     def _wrap(self, expr: bytes) -> bytes:
+        """The loop over nothing that CEL's own `bind` macro makes, to name a value."""
+        name = b"@finite%d" % self._next_id
+
+        def value() -> bytes:
+            return self._node(4, message((1, BYTES, name)), TYPE_DOUBLE)
+
+        zero = self._node(3, message((5, FIXED64, bytes(8))), TYPE_DOUBLE)
+        difference = self._call("_-_", "subtract_double", TYPE_DOUBLE, value(), value())
+        finite = self._call("_==_", "equals", _TYPE_BOOL, difference, zero)
+        key = self._node(3, message((6, BYTES, self._failure.encode())), _TYPE_STRING)
+        failure = self._call("_[_]", "index_map", TYPE_DOUBLE, self._node(8, b"", _TYPE_ANY), key)
+        result = self._call("_?_:_", "conditional", TYPE_DOUBLE, finite, value(), failure)
+        loop = message(
+            (1, BYTES, b"#unused"),
+            (2, BYTES, self._node(7, b"", _TYPE_ANY)),
+            (3, BYTES, name),
+            (4, BYTES, expr),
+            (5, BYTES, self._node(3, message((2, VARINT, 0)), _TYPE_BOOL)),
+            (6, BYTES, value()),
+            (7, BYTES, result),
+        )
+        return self._node(9, loop, TYPE_DOUBLE)
+
+    def _call(self, function: str, overload: str, kind: bytes, *operands: bytes) -> bytes:
+        body = message((2, BYTES, function.encode()), *((3, BYTES, operand) for operand in operands))
+        reference = message((3, BYTES, overload.encode()))
+        self._added.append((2, BYTES, message((1, VARINT, self._next_id), (2, BYTES, reference))))
+        return self._node(6, body, kind)
+
+    def _node(self, number: int, body: bytes, kind: bytes) -> bytes:
+        """A new `Expr` of the given variant, with its entry in the map of types."""
         node = self._next_id
         self._next_id += 1
-        self._wrapped.append(node)
-        call = message((2, BYTES, self._function.encode()), (3, BYTES, expr))
-        return message((2, VARINT, node), (6, BYTES, call))
+        self._added.append((3, BYTES, message((1, VARINT, node), (2, BYTES, kind))))
+        return message((2, VARINT, node), (number, BYTES, body))

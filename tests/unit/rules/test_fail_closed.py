@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -211,6 +213,27 @@ def test_results_that_are_null_do_no_harm_to_the_process(court: Court) -> None:
         court.engine.evaluate(rules, plan, given)
     gc.collect()
     assert sys.getrefcount(None) > before - 250
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the resident memory from /proc")
+def test_evaluations_leave_no_memory_behind(court: Court) -> None:
+    text = condition("double(args.amount) * 2.0 > 5.0 && has(args.limit) && params.nothing == null", on="pay_supplier")
+    rules = court.load(text)
+    plan = body([payment(str(n)) for n in range(200)])
+    given = facts(params={"nothing": None})
+
+    def resident_bytes() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def evaluate(times: int) -> None:
+        for _ in range(times):
+            court.engine.evaluate(rules, plan, given)
+        gc.collect()
+
+    evaluate(20)
+    before = resident_bytes()
+    evaluate(150)
+    assert resident_bytes() - before < 30_000 * 40, "more than 40 bytes stayed for each evaluation"
 
 
 def test_one_engine_serves_many_threads(court: Court) -> None:
