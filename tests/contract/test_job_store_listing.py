@@ -193,7 +193,7 @@ def test_expired_jobs_are_skipped_over_many_chunks_without_losing_others(world: 
     for job in jobs[1::2]:
         store.change(Change(job.id, frozenset({Status.QUEUED}), retain_seconds=1))
     world.forward(2)
-    assert all_pages(store, ANYTHING, 250) == [job.id for job in reversed(jobs[::2])]
+    assert all_pages(store, ANYTHING, 115) == [job.id for job in reversed(jobs[::2])]
 
 
 def test_no_index_keeps_an_expired_job_after_the_sweep(redis_world: RedisWorld) -> None:
