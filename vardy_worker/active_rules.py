@@ -5,36 +5,41 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
+from vardy_worker.contracts.functions import Catalogue
 from vardy_worker.documents import read_rules
 
 if TYPE_CHECKING:
-    from vardy_worker.contracts.functions import Catalogue
     from vardy_worker.contracts.plan import PlanBody
     from vardy_worker.contracts.policy import PolicyResult, RuleSet
     from vardy_worker.ports import Documents, PlanFacts, RuleEngine
 
 
 class ActiveRules:
-    """Reads the active version at every use, so that a new one holds at once everywhere."""
+    """Reads the active version at every use, so that a new one holds at once everywhere.
+
+    Whether rules fit the functions was checked when they were applied. Where they no longer
+    do, only the effects of the rules concerned are blocked, so they are parsed here without
+    a catalogue.
+    """
 
     def __init__(self, documents: Documents, engine: RuleEngine) -> None:
         self._documents = documents
-        self.engine = engine
+        self._engine = engine
         self._lock = threading.Lock()
-        self._cached: tuple[int, Catalogue, RuleSet] | None = None
+        self._cached: tuple[int, RuleSet] | None = None
 
-    def current(self, catalogue: Catalogue) -> RuleSet:
-        """The active rules. Raises `RulesError` when they do not fit the functions any more."""
+    def current(self) -> RuleSet:
+        """The active rules. Raises `RulesError` when the stored text cannot be used at all."""
         active = read_rules(self._documents)
         with self._lock:
             cached = self._cached
-        if cached is not None and cached[0] == active.version and cached[1] is catalogue:
-            return cached[2]
-        rules = self.engine.load(active.text, catalogue)
+        if cached is not None and cached[0] == active.version:
+            return cached[1]
+        rules = self._engine.load(active.text, Catalogue())
         with self._lock:
-            self._cached = (active.version, catalogue, rules)
+            self._cached = (active.version, rules)
         return rules
 
-    def evaluate(self, plan: PlanBody, facts: PlanFacts) -> PolicyResult:
-        """The verdict of a plan under the active rules. Raises `RulesError` as `current` does."""
-        return self.engine.evaluate(self.current(facts.catalogue), plan, facts)
+    def evaluate(self, rules: RuleSet, plan: PlanBody, facts: PlanFacts) -> PolicyResult:
+        """The verdict of a plan under the given rules."""
+        return self._engine.evaluate(rules, plan, facts)

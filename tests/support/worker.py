@@ -64,7 +64,7 @@ class WorkerParts:
 
     @property
     def rules_digest(self) -> str:
-        return self.rules.current(self.host.catalogue()).digest
+        return self.rules.current().digest
 
     def committer(self, worker: str = "w1") -> CommitPipeline:
         return CommitPipeline(

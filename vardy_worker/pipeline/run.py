@@ -198,9 +198,9 @@ class RunInHand:
         started = self.parts.clock.monotonic()
         facts = plan_facts(self.job, self.parts.host)
         try:
-            rules = self.parts.rules.current(facts.catalogue)
+            rules = self.parts.rules.current()
         except RulesError as error:
-            # Rules that do not fit the functions any more: closed, not open.
+            # Rules that cannot be read: closed, not open.
             broken = ErrorInfo(code="policy.rule_failed", message=error.message, details=error.details)
             self.settle(Status.POLICY_BLOCKED, error=broken)
             return
@@ -208,7 +208,7 @@ class RunInHand:
         if isinstance(plan, ErrorInfo):
             self.settle(JOB_ERRORS[plan.code], error=plan)
             return
-        policy = self.parts.rules.engine.evaluate(rules, plan.body(), facts)
+        policy = self.parts.rules.evaluate(rules, plan.body(), facts)
         self.note_time("policy", (self.parts.clock.monotonic() - started) * 1000)
         self._branch(plan, policy, returned)
 
