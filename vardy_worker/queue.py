@@ -13,6 +13,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from redis.exceptions import RedisError
+
 from vardy_worker.contracts.errors import QueueUnavailable
 from vardy_worker.store.connection import connect, translated
 
@@ -140,7 +142,7 @@ class CeleryQueue:
 
     def publish(self, queue: QueueName, job_id: str) -> None:
         """See `Queue.publish`."""
-        from kombu.exceptions import OperationalError  # noqa: PLC0415 - loaded with Celery by now
+        from kombu.exceptions import KombuError  # noqa: PLC0415 - loaded with Celery by now
 
         try:
             self._celery.send_task(
@@ -150,7 +152,7 @@ class CeleryQueue:
                 headers={PUBLISHED_HEADER: time.time_ns() // 1_000_000},
                 ignore_result=True,
             )
-        except (OperationalError, OSError) as error:
+        except (KombuError, RedisError, OSError) as error:
             msg = "The message could not be published; the reconciler publishes it when Redis can be reached."
             raise QueueUnavailable(msg, details={"queue": queue, "job_id": job_id}) from error
 

