@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from vardy_worker.ports import WorkerSeen
+
 START_SECONDS_MAX = 60.0
 POLL_SECONDS = 0.05
 DEMO_FUNCTIONS = "vardy_worker.demo.shop:functions"
@@ -156,7 +158,7 @@ class Stack:
         self._open.callback(child.stop)
         return child
 
-    def _workers(self) -> list[object]:
+    def _workers(self) -> list[WorkerSeen]:
         client = connect(self._redis_url)
         try:
             return list(RedisPresence(client, self._namespace).seen())

@@ -40,6 +40,6 @@ class ActiveRules:
             self._cached = (active.version, rules)
         return rules
 
-    def evaluate(self, rules: RuleSet, plan: PlanBody, facts: PlanFacts) -> PolicyResult:
-        """The verdict of a plan under the given rules."""
-        return self._engine.evaluate(rules, plan, facts)
+    def evaluate(self, plan: PlanBody, facts: PlanFacts, *, rules: RuleSet | None = None) -> PolicyResult:
+        """The verdict of a plan under the active rules, or under those that were read before."""
+        return self._engine.evaluate(rules or self.current(), plan, facts)

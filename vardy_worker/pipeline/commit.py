@@ -288,4 +288,4 @@ class CommitPipeline:
         if job.plan is None:
             msg = f"job {job.id} has no plan to commit"
             raise ValueError(msg)
-        return self.rules.evaluate(self.rules.current(), job.plan.body(), plan_facts(job, self.host))
+        return self.rules.evaluate(job.plan.body(), plan_facts(job, self.host))

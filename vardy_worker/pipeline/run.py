@@ -208,7 +208,7 @@ class RunInHand:
         if isinstance(plan, ErrorInfo):
             self.settle(JOB_ERRORS[plan.code], error=plan)
             return
-        policy = self.parts.rules.evaluate(rules, plan.body(), facts)
+        policy = self.parts.rules.evaluate(plan.body(), facts, rules=rules)
         self.note_time("policy", (self.parts.clock.monotonic() - started) * 1000)
         self._branch(plan, policy, returned)
 
