@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ConfigDict, PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticSerializationError, from_json, to_json
+from pydantic_core import PydanticSerializationError, SchemaError, from_json, to_json
 from typing_extensions import TypedDict
 
 from vardy_worker.contracts.base import JsonObject
@@ -20,8 +20,6 @@ from vardy_worker.functions.names import check_argument_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from pydantic.errors import PydanticUndefinedAnnotation
 
 _make_typed_dict: Any = TypedDict
 """Type checkers want the fields written out; here they are known at run time only."""
@@ -42,7 +40,6 @@ class FunctionTypes:
     defaults: JsonObject
     arguments: TypeAdapter[dict[str, Any]]
     partial: TypeAdapter[dict[str, Any]]
-    result_type: Any
     result: TypeAdapter[Any]
 
 
@@ -103,15 +100,15 @@ def read_types(name: str, function: Callable[..., Any], local_names: Mapping[str
         for argument in own
         if signature.parameters[argument].default is not inspect.Parameter.empty
     }
-    result_type = _result_type(name, hints["return"])
+    if hints["return"] is typing.NoReturn:
+        raise RegistrationError(f"{name!r} is said never to return: annotate what it returns, or `-> None`.")
     return FunctionTypes(
         takes_context=takes_context,
         parameters=parameters,
         defaults=defaults,
         arguments=_object_adapter(name, parameters, required=parameters.keys() - defaults.keys()),
         partial=_object_adapter(name, parameters, required=frozenset()),
-        result_type=result_type,
-        result=_adapter(name, "return", result_type),
+        result=_adapter(name, "return", hints["return"]),
     )
 
 
@@ -144,16 +141,16 @@ def _adapter(name: str, argument: str, annotation: Any) -> TypeAdapter[Any]:
             f"{where} of {name!r} has a type that is not data ({_type_name(annotation)}): use a pydantic model, "
             "a dataclass, a TypedDict, or plain types."
         ) from error
-    except PydanticUserError as error:
-        raise _type_error(f"{where} of {name!r}", annotation, error) from error
+    except NameError as error:
+        raise RegistrationError(
+            f"{where} of {name!r} has a type that names {error.name!r}, which does not exist: import or define it."
+        ) from error
+    except (PydanticUserError, SchemaError, TypeError) as error:
+        reason = str(error).split("\n", 1)[0]
+        raise RegistrationError(
+            f"{where} of {name!r} has a type that cannot be used ({_type_name(annotation)}): {reason}"
+        ) from error
     return adapter
-
-
-def _type_error(
-    where: str, annotation: Any, error: PydanticUserError | PydanticUndefinedAnnotation
-) -> RegistrationError:
-    first_line = str(error).split("\n", 1)[0]
-    return RegistrationError(f"{where} has a type that cannot be used ({_type_name(annotation)}): {first_line}")
 
 
 def _type_name(annotation: Any) -> str:
@@ -170,12 +167,6 @@ def _default_json(name: str, argument: str, adapter: TypeAdapter[Any], default: 
             f"The default of the argument {argument!r} of {name!r} does not fit its type: "
             "change one of them, for example by adding `| None`."
         ) from error
-
-
-def _result_type(name: str, annotation: Any) -> Any:
-    if annotation is typing.NoReturn:
-        raise RegistrationError(f"{name!r} is said never to return: annotate what it returns, or `-> None`.")
-    return None if annotation is type(None) else annotation
 
 
 def _object_adapter(

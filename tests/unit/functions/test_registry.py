@@ -224,6 +224,46 @@ class DefinedBelow(BaseModel):
     id: int
 
 
+class HalfDefined(BaseModel):
+    part: PartDefinedBelow
+
+
+half = Functions()
+
+
+@half.read
+def half_defined() -> HalfDefined:
+    return HalfDefined(part=PartDefinedBelow(id=7))
+
+
+class PartDefinedBelow(BaseModel):
+    id: int
+
+
+def test_a_model_may_name_another_that_is_defined_after_the_function() -> None:
+    assert "PartDefinedBelow" in build_catalogue(half).functions[0].output_schema["$defs"]
+
+
+class NeverWhole(BaseModel):
+    part: NowhereDefined  # type: ignore[name-defined] # noqa: F821 - the point of the test
+
+
+def test_a_model_that_is_never_whole_is_refused_when_the_catalogue_is_built() -> None:
+    functions = Functions()
+
+    @functions.read
+    def broken(model: NeverWhole) -> None: ...
+
+    with pytest.raises(RegistrationError, match="'model' of 'broken' has a type that names 'NowhereDefined'"):
+        build_catalogue(functions)
+
+
+def test_a_type_that_pydantic_cannot_compile_is_refused() -> None:
+    def wrong(code: Annotated[str, Field(pattern="(")]) -> None: ...
+
+    assert "'code' of 'wrong' has a type that cannot be used" in refusal(lambda functions: functions.read(wrong))
+
+
 def test_an_annotation_that_names_nothing_is_refused_when_the_catalogue_is_built() -> None:
     functions = Functions()
 
