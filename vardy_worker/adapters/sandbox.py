@@ -101,6 +101,10 @@ class ChildSandbox:
         """Whether the warm children are ready, waiting for them as long as said."""
         return self._pool.wait_warm(timeout_seconds)
 
+    def confined(self) -> bool:
+        """Whether the idle children run under the system-call filter (Linux on x86-64 and ARM)."""
+        return self._pool.confined()
+
     def child_pids(self) -> list[int]:
         """The child processes alive now."""
         return self._pool.pids()

@@ -12,7 +12,7 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Final
 
-from vardy_worker.sandbox import lockdown, protocol
+from vardy_worker.sandbox import lockdown, protocol, seccomp
 from vardy_worker.sandbox.engine import Guest, GuestFailure, GuestTrap, Image, Layout
 from vardy_worker.sandbox.watchdog import Watchdog
 
@@ -76,14 +76,13 @@ class Runner:
         self._image = image
         self._watchdog = Watchdog(image.engine.increment_epoch)
 
-    def serve(self, lock_down: Callable[[], None]) -> None:
+    def serve(self, lock_down: Callable[[], bytes]) -> None:
         """Answers the parent until it closes the socket. Locks down when all threads run."""
         threading.Thread(target=self._watchdog.run, name="watchdog", daemon=True).start()
         self._image.guest(_WARM_UP_BYTES)
         gc.collect()
         gc.freeze()
-        lock_down()
-        self._channel.send(protocol.READY)
+        self._channel.send(protocol.READY, lock_down())
         try:
             while True:
                 kind, length = self._channel.header()
@@ -180,8 +179,13 @@ def main(socket_fd: int, image_fd: int, parent: int, data_bytes_max: int, layout
 def _serve_and_exit(runner: Runner, data_bytes_max: int) -> None:
     status = 1
     try:
-        runner.serve(lambda: lockdown.limit_resources(data_bytes_max))
+        runner.serve(lambda: _lock_down(data_bytes_max))
         status = 0
     finally:
         # Nothing is worth tearing down, and the watchdog would hold the interpreter.
         os._exit(status)
+
+
+def _lock_down(data_bytes_max: int) -> bytes:
+    lockdown.limit_resources(data_bytes_max)
+    return protocol.CONFINED if seccomp.confine() else b""

@@ -183,7 +183,7 @@ class Exports:
         encoded = name.encode()
         found = c_api.wasmtime_instance_export_get(
             self._context,
-            ctypes.byref(self._instance._instance),
+            ctypes.byref(self._instance._instance),  # noqa: SLF001 - the C API takes the raw instance
             encoded,
             len(encoded),
             ctypes.byref(item),

@@ -134,6 +134,7 @@ class Child:
         self._socket: socket = ours
         self._received = bytearray()
         self.programs = 0
+        self.confined = False
         self.idle_since = 0.0
 
     @property
@@ -149,6 +150,7 @@ class Child:
             raise PoolFailed("A sandbox process ended, or hung, while it started.") from error
         if kind != protocol.READY:
             raise PoolFailed(f"A sandbox process cannot start: {body.decode(errors='replace')[:500]}")
+        self.confined = body == protocol.CONFINED
 
     def send(self, kind: int, body: bytes, deadline: float) -> None:
         """Sends a frame. Raises `ChildSilent` and `ChildLost`."""
@@ -287,6 +289,11 @@ class ChildPool:
             self._all.discard(child)
             self._dead.append(child)
             self._changed.notify_all()
+
+    def confined(self) -> bool:
+        """Whether every child has the system-call filter in place."""
+        with self._changed:
+            return all(child.confined for child in self._idle)
 
     def pids(self) -> list[int]:
         """The processes alive now."""

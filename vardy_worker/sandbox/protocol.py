@@ -33,6 +33,9 @@ LIMIT: Final = 19
 FAILED: Final = 20
 """The child could not start; the body is a sentence."""
 
+CONFINED: Final = b"confined"
+"""The body of READY where the system-call filter is in place; empty where the system has none."""
+
 START_HEADER: Final = struct.Struct("!ddQq")
 """Of START: wall clock left (seconds), CPU time (seconds), guest memory (bytes), now (ms)."""
 
