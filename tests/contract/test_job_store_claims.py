@@ -96,6 +96,13 @@ def test_a_message_for_a_job_that_is_gone_claims_nothing(store: JobStore) -> Non
     assert store.take_due(limit=10, hide_ms=1000) == []
 
 
+def test_a_job_of_a_newer_vardy_is_left_to_a_worker_that_can_read_it(store: JobStore) -> None:
+    job = submitted(store, schema=2)
+    assert claim(store, job.id) == NotClaimed("schema")
+    assert store.version(job.id) == (1, Status.QUEUED)
+    assert [due.deliveries for due in store.take_due(limit=1, hide_ms=0)] == [0]
+
+
 def test_a_commit_that_waits_for_a_retry_is_not_claimed_early(world: World) -> None:
     store = world.store
     job = job_in(store, Status.COMMITTING)

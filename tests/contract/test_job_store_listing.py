@@ -232,3 +232,14 @@ def test_filters_that_have_little_in_common_end_a_page_short_with_a_cursor(
     assert first.items == ()
     assert first.next is not None
     assert all_pages(store, where, 5) == [wanted.id]
+
+
+def test_jobs_are_counted_by_status(store: JobStore) -> None:
+    assert set(store.counts().values()) == {0}
+    for status in (Status.SUCCESS, Status.SUCCESS, Status.PARTIAL):
+        job_in(store, status)
+    assert {status: count for status, count in store.counts().items() if count} == {
+        Status.SUCCESS: 2,
+        Status.PARTIAL: 1,
+    }
+    assert set(store.counts()) == set(Status)

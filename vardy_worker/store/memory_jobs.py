@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.events import Event
-from vardy_worker.contracts.job import JobPage
+from vardy_worker.contracts.job import SCHEMA, JobPage
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import (
     KEEP,
@@ -163,13 +163,15 @@ class MemoryJobStore:
     def claim(
         self, job_id: str, *, expect: frozenset[Status], to: Status, worker: str, lease_ms: int
     ) -> Claimed | NotClaimed:
-        """See `JobStore.claim`. Reasons: `missing`, `status`, `leased`, `not_due`."""
+        """See `JobStore.claim`. Reasons: `missing`, `schema`, `status`, `leased`, `not_due`."""
         require_moves(expect, to)
         with self._lock:
             now = self._clock.now_ms()
             job = self._job(job_id)
             if job is None:
                 return NotClaimed("missing")
+            if job.number("schema") > SCHEMA:
+                return NotClaimed("schema")
             if job.status not in expect:
                 return NotClaimed("status")
             if job.number("lease_until_ms") > now:

@@ -6,7 +6,7 @@ import json
 import secrets
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from vardy_worker.contracts.job import ConsoleRecord
+from vardy_worker.contracts.job import SCHEMA, ConsoleRecord
 from vardy_worker.contracts.journal import JournalEntry
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import (
@@ -192,7 +192,7 @@ class RedisJobStore:
     def claim(
         self, job_id: str, *, expect: frozenset[Status], to: Status, worker: str, lease_ms: int
     ) -> Claimed | NotClaimed:
-        """See `JobStore.claim`. Reasons: `missing`, `status`, `leased`, `not_due`."""
+        """See `JobStore.claim`. Reasons: `missing`, `schema`, `status`, `leased`, `not_due`."""
         token = secrets.token_hex(8)
         return self.send_claim(job_id, token, expect=expect, to=to, worker=worker, lease_ms=lease_ms)
 
@@ -210,6 +210,7 @@ class RedisJobStore:
             to,
             dump_json(worker),
             lease_ms,
+            SCHEMA,
         ]
         keys = [self._keys.job(job_id), self._keys.events(job_id), self._keys.due]
         reply = self._scripts.run("claim", keys, args)
@@ -311,9 +312,7 @@ def _due_arg(change: Change) -> Arg:
 def _retain_arg(change: Change) -> Arg:
     if change.retain_seconds:
         return change.retain_seconds * 1000
-    if change.retain_seconds == 0:
-        return "live"
-    return "live" if change.to in LIVE else ""
+    return "live" if change.retain_seconds == 0 or change.to in LIVE else ""
 
 
 def _status(stored: bytes) -> Status:

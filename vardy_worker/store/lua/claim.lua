@@ -4,13 +4,14 @@
 -- KEYS[1] job  [2] events  [3] due
 -- ARGV[1] token  [2] job id  [3] index prefix  [4] change channel
 --     [5] expected statuses as "|A|B|"  [6] new status  [7] worker as JSON  [8] lease (ms)
+--     [9] newest schema that the worker can read
 -- Result: {"claimed", fence, deliveries, status} | {"refused", reason}
---     reasons: "missing", "status", "leased", "not_due"
+--     reasons: "missing", "schema", "status", "leased", "not_due"
 
 local job = KEYS[1]
 local token, id, prefix, to = ARGV[1], ARGV[2], ARGV[3], ARGV[6]
 local record = redis.call('HMGET', job, 'status', 'version', 'fence', 'deliveries', 'lease_until_ms',
-  'not_before_ms', 'created_at_ms', 'started_at_ms', '_claim')
+  'not_before_ms', 'created_at_ms', 'started_at_ms', '_claim', 'schema')
 if not record[1] then
   return {'refused', 'missing'}
 end
@@ -18,6 +19,10 @@ local status = string.sub(record[1], 2, -2)
 local fence, deliveries = tonumber(record[3]), tonumber(record[4])
 if record[9] == token then
   return {'claimed', fence, deliveries, status}
+end
+-- A worker that took what it cannot read would only use up the job's deliveries.
+if tonumber(record[10]) > tonumber(ARGV[9]) then
+  return {'refused', 'schema'}
 end
 if not string.find(ARGV[5], '|' .. status .. '|', 1, true) then
   return {'refused', 'status'}
