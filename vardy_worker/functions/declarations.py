@@ -29,7 +29,7 @@ EFFECT_TYPE = """\
  * Pass it, or a property of it, as an argument of a later write, or return it from run.
  * Its value does not exist yet: never test, compare, print or compute with it.
  */
-type Effect<T> = T extends object ? { readonly [K in keyof T]: Effect<T[K]> } : { readonly later: T };"""
+type Effect<T> = {readonly [K in keyof T]: Effect<T[K]>};"""
 
 _TAKEN = GLOBAL_NAMES | RESERVED_WORDS | {EFFECT, "Record", "Partial", "Required", "Readonly", "Pick", "Omit", "any"}
 _NOT_CODE = re.compile(r"/\*.*?\*/|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)

@@ -27,11 +27,8 @@ _LIMITS = (
     ("maximum", "at most {}"),
     ("exclusiveMaximum", "less than {}"),
     ("multipleOf", "a multiple of {}"),
-    ("minLength", "at least {} characters"),
-    ("maxLength", "at most {} characters"),
-    ("minItems", "at least {} items"),
-    ("maxItems", "at most {} items"),
 )
+_LENGTHS = (("minLength", "maxLength", "characters"), ("minItems", "maxItems", "items"))
 
 
 def type_text(schema: JsonObject | bool, name_of: NameOf) -> str:
@@ -143,12 +140,20 @@ def definition_text(name: str, schema: JsonObject, name_of: NameOf) -> str:
 def notes(schema: JsonObject, *, may_be_absent: bool) -> str:
     """Description, limits and, if it may be left out, the default of a property, as text for a comment."""
     limits = [text.format(schema[key]) for key, text in _LIMITS if key in schema and not _is_wide_limit(schema, key)]
+    limits.extend(_length(schema.get(least), schema.get(most), unit) for least, most, unit in _LENGTHS)
     if "pattern" in schema and schema.get("format") != "decimal":
         limits.append(f"matches {schema['pattern']}")
     if may_be_absent and schema.get("default") not in (None, "", [], {}):
         limits.append(f"default {_literal(schema['default'])}")
-    parts = [str(schema.get("description", "")).rstrip(), "; ".join(limits)]
+    parts = [str(schema.get("description", "")).rstrip(), "; ".join(limit for limit in limits if limit)]
     return " · ".join(part for part in parts if part)
+
+
+def _length(least: int | None, most: int | None, unit: str) -> str:
+    """A length limit in words; empty when there is none."""
+    if most is None:
+        return "not empty" if least == 1 else f"at least {least} {unit}" if least else ""
+    return f"{least} to {most} {unit}" if least else f"at most {most} {unit}"
 
 
 def _is_wide_limit(schema: JsonObject, key: str) -> bool:

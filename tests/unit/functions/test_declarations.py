@@ -115,6 +115,25 @@ def test_only_integers_declared_wider_than_a_double_are_declared_as_bigint_too()
     )
 
 
+def test_limits_of_arguments_are_said_in_their_comments() -> None:
+    def f(
+        name: Annotated[str, Field(min_length=1)],
+        code: Annotated[str, Field(min_length=2, max_length=3, pattern="^[A-Z]+$")],
+        note: Annotated[str, Field(max_length=9, description="for people")],
+        ids: Annotated[list[int], Field(min_length=2)],
+        rate: Annotated[float, Field(gt=0, lt=1)],
+    ) -> None: ...
+
+    comments = [line.strip() for line in declaration(f).splitlines() if "/**" in line]
+    assert comments == [
+        "/** not empty */",
+        "/** 2 to 3 characters; matches ^[A-Z]+$ */",
+        "/** for people · at most 9 characters */",
+        "/** at least 2 items */",
+        "/** more than 0; less than 1 */",
+    ]
+
+
 def test_models_become_interfaces_with_their_comments() -> None:
     functions = Functions()
 
