@@ -212,6 +212,20 @@ def test_a_read_only_replica_refuses_with_a_clear_reason(own_client: Redis) -> N
     own_client.replicaof("127.0.0.1", "1")
     with pytest.raises(StoreUnavailable, match="read-only replica"):
         store.change(Change(job.id, QUEUED, Status.RUNNING))
+    with pytest.raises(StoreUnavailable, match="read-only replica"):
+        store.change(Change(job.id, QUEUED, Status.RUNNING, durable=True))
+
+
+def test_after_a_failover_new_connections_are_made(own_client: Redis) -> None:
+    store = RedisJobStore(own_client, "vardy")
+    job = submitted(store)
+    old_connection = own_client.client_id()
+    own_client.replicaof("127.0.0.1", "1")
+    with pytest.raises(StoreUnavailable):
+        store.change(Change(job.id, QUEUED, Status.RUNNING))
+    assert own_client.client_id() != old_connection
+    own_client.replicaof("NO", "ONE")
+    assert store.change(Change(job.id, QUEUED, Status.RUNNING)) == Changed(2)
 
 
 def test_a_wrong_password_is_named_and_not_repeated(redis_url: str) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from redis.exceptions import NoScriptError, ResponseError
+from redis.exceptions import NoScriptError, ReadOnlyError, ResponseError
 
 from vardy_worker.contracts.errors import StoreUnavailable
 from vardy_worker.store.connection import translated
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from redis import Redis
 
@@ -45,7 +46,7 @@ class Scripts:
     def run(self, name: str, keys: Sequence[str], args: Sequence[Arg]) -> Any:
         """The script's reply."""
         text, sha = script(name)
-        with translated():
+        with translated(), self._leaving_replicas():
             try:
                 return self._client.evalsha(sha, len(keys), *keys, *args)
             except NoScriptError:
@@ -61,7 +62,7 @@ class Scripts:
         if self._fsync is False:
             return self.run(name, keys, args)
         text, sha = script(name)
-        with translated():
+        with translated(), self._leaving_replicas():
             # WAITAOF waits for the writes of its own connection, so both go in one pipeline.
             reply, synced = self._piped("EVALSHA", sha, keys, args)
             if isinstance(reply, NoScriptError):
@@ -79,6 +80,15 @@ class Scripts:
             )
             raise StoreUnavailable(msg, details={"waited_ms": FSYNC_WAIT_MS})
         return reply
+
+    @contextmanager
+    def _leaving_replicas(self) -> Iterator[None]:
+        """After a failover behind one name, old connections lead to what is a replica now."""
+        try:
+            yield
+        except ReadOnlyError:
+            self._client.connection_pool.disconnect(inuse_connections=False)
+            raise
 
     def sizes(self, keys: Sequence[str]) -> dict[str, int]:
         """How many members each sorted set has."""
