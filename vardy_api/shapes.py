@@ -26,6 +26,9 @@ Person = Annotated[
     User | None, Field(description="who this is done for; a key that is bound to a person may leave it out")
 ]
 
+KEY_SECONDS_MAX = 10 * 365 * 86_400
+VERSION_MAX = 2**31
+
 Via = Literal["api", "cli", "panel", "callback"]
 """Where a decision came from."""
 
@@ -108,7 +111,9 @@ class RecipeSave(Contract):
     )
     judge: bool = Field(False, description="whether the program may use `ai` and `classify`")  # noqa: FBT003 - a default
     reviewed_by: str = Field("", max_length=200, description="filled in from the key where it is bound to a person")
-    expect_version: int | None = Field(None, ge=0, description="0: must not exist yet; none: whatever is there")
+    expect_version: int | None = Field(
+        None, ge=0, le=VERSION_MAX, description="0: must not exist yet; none: whatever is there"
+    )
 
 
 class RecipeView(Contract):
@@ -137,7 +142,9 @@ class RulesPut(Contract):
     """A whole rules file as text (YAML)."""
 
     text: str = Field(max_length=512 * 1024)
-    expect_version: int | None = Field(None, ge=0, description="refuses when other rules are active by now")
+    expect_version: int | None = Field(
+        None, ge=0, le=VERSION_MAX, description="refuses when other rules are active by now"
+    )
     user: Person = None
 
 
@@ -176,7 +183,7 @@ class KeyCreate(Contract):
     owner: str = Field("", max_length=200, description="jobs belong to the owner; default: the person, or the name")
     scopes: tuple[Scope, ...] = Field(min_length=1)
     person: User | None = None
-    expires_in_seconds: int | None = Field(None, ge=60)
+    expires_in_seconds: int | None = Field(None, ge=60, le=KEY_SECONDS_MAX)
 
 
 class KeyView(Contract):

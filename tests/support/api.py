@@ -15,11 +15,11 @@ from vardy_api.operations.facade import Ports, make_operations
 from vardy_api.shapes import KeyCreate
 from vardy_worker.contracts.base import sha256_text
 from vardy_worker.contracts.functions import Catalogue, FunctionKind, FunctionSpec
-from vardy_worker.contracts.policy import ApprovalNeed, Verdict
+from vardy_worker.contracts.policy import ApprovalNeed, RulesVersion, Verdict
 from vardy_worker.contracts.program import Program
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import Scope
-from vardy_worker.documents import publish_catalogue
+from vardy_worker.documents import CURRENT, RULES, publish_catalogue
 from vardy_worker.ports import Change, Changed
 from vardy_worker.queue import MemoryQueue
 from vardy_worker.rules import CelRules
@@ -136,6 +136,11 @@ class ApiWorld:
         """Publishes a catalogue without the function, as a worker of a newer release would."""
         left = tuple(spec for spec in CATALOGUE.functions if spec.name != name)
         publish_catalogue(self.documents, Catalogue(functions=left))
+
+    def break_rules(self) -> None:
+        """Puts rules into the store that this release cannot read, as a newer one might."""
+        rules = RulesVersion(version=1, digest="0" * 64, text="default: perhaps\n")
+        self.documents.put(RULES, CURRENT, rules.model_dump(mode="json", exclude={"version"}))
 
     def http(self, token: str | None = None) -> httpx.Client:
         """A client with that key, or one with every scope; "" is no key at all."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from vardy_worker.contracts.base import JsonObject
+from vardy_worker.contracts.base import JsonObject, JsonValue, pointer_get
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.user import Scope
@@ -160,9 +160,32 @@ def check_params_schema(schema: JsonObject) -> None:
         problem = f"params_schema is not a JSON Schema (2020-12): {error.message}"
     if not problem and schema.get("type") != "object":
         problem = 'params_schema must say {"type": "object"}: params are always an object.'
+    if not problem and (reference := _lost_reference(schema, schema)):
+        problem = f"params_schema refers to {reference[:100]}, which is no place in itself."
     if problem:
         details = {"problems": [{"at": "/params_schema", "message": problem}]}
         raise RequestError(problem, code="recipe.invalid", details=details)
+
+
+def _lost_reference(node: JsonValue, schema: JsonObject) -> str:
+    """The first `$ref` that leads nowhere, or out of the schema: a worker must not fetch it. "" without one."""
+    if isinstance(node, dict):
+        for name in ("$ref", "$dynamicRef"):
+            reference = node.get(name)
+            if isinstance(reference, str) and not _leads_inside(reference, schema):
+                return reference
+    inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return next((lost for item in inner if (lost := _lost_reference(item, schema))), "")
+
+
+def _leads_inside(reference: str, schema: JsonObject) -> bool:
+    if not reference.startswith("#"):
+        return False
+    try:
+        pointer_get(schema, reference[1:])
+    except (LookupError, ValueError):
+        return False
+    return True
 
 
 def _not_found(name: str) -> RequestError:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 SOURCE = "async function run(params) {\n  return await list_payments();\n}\n"
 BLOCK = "default: block\n"
+OBJECT = {"type": "object"}
+PARAMS = "/params_schema"
 
 
 # --- recipes -------------------------------------------------------------------------------------------------
@@ -55,8 +57,15 @@ def test_a_bound_key_signs_the_review(api: ApiWorld) -> None:
         ("Upper", {"source": SOURCE}, "request.invalid", "/name"),
         ("a", {}, "request.invalid", "/source"),
         ("a", {"source": SOURCE, "from_job": "job_1"}, "request.invalid", "/source"),
-        ("a", {"source": SOURCE, "params_schema": {"type": "nothing"}}, "recipe.invalid", "/params_schema"),
-        ("a", {"source": SOURCE, "params_schema": {"type": "string"}}, "recipe.invalid", "/params_schema"),
+        ("a", {"source": SOURCE, "params_schema": {"type": "nothing"}}, "recipe.invalid", PARAMS),
+        ("a", {"source": SOURCE, "params_schema": {"type": "string"}}, "recipe.invalid", PARAMS),
+        (
+            "a",
+            {"source": SOURCE, "params_schema": {**OBJECT, "$ref": "https://example.org/s"}},
+            "recipe.invalid",
+            PARAMS,
+        ),
+        ("a", {"source": SOURCE, "params_schema": {**OBJECT, "allOf": [{"$ref": "#/no"}]}}, "recipe.invalid", PARAMS),
         ("a", {"source": SOURCE, "judge": "perhaps"}, "request.invalid", "/judge"),
     ],
 )
@@ -66,6 +75,15 @@ def test_a_recipe_that_does_not_fit_is_refused_with_the_place(
     answer = http.put(f"/v1/recipes/{name}", json=body)
     assert (answer.status_code, answer.json()["code"]) == (422, code)
     assert answer.json()["details"]["problems"][0]["at"] == at
+
+
+def test_a_schema_may_refer_to_itself(http: httpx.Client) -> None:
+    schema = {
+        **OBJECT,
+        "$defs": {"a/b": {"type": "integer"}},
+        "properties": {"days": {"$ref": "#/$defs/a~1b"}, "more": {"$ref": "#"}, "$ref": {"type": "string"}},
+    }
+    assert http.put("/v1/recipes/a", json={"source": SOURCE, "params_schema": schema}).status_code == 200
 
 
 def test_a_program_that_does_not_validate_is_refused_with_every_finding(http: httpx.Client) -> None:

@@ -81,10 +81,8 @@ def _mismatch(_: ApiWorld, http: httpx.Client) -> httpx.Response:
 
 
 def _blocked(api: ApiWorld, http: httpx.Client) -> httpx.Response:
-    text = "default: allow\nrules:\n- {name: a, on: [refund_payment], when: 'args.payment_id > 0', then: allow}\n"
-    http.put("/v1/rules", json={"text": text})
     job = api.job(Status.PLANNED)
-    api.forget_function("refund_payment")
+    api.break_rules()
     headers = {"If-Match": f'"{job.digest}"'}
     return http.post(f"/v1/jobs/{job.id}/commit", json={"user": ANA.model_dump()}, headers=headers)
 
