@@ -35,7 +35,7 @@ class State(Enum):
 
 @dataclass(eq=False, slots=True)
 class Flight:
-    """One call of a batch. All fields but the first three change under `changed` only."""
+    """One call of a batch. What follows `deadline` is read and written under `changed`, which the batch shares."""
 
     launch: Launch
     timeout_seconds: float
@@ -49,6 +49,7 @@ class Flight:
     ends_at: float = float("inf")
     outcome: CallOutcome | None = None
     give_up: Callable[[], None] = field(default=lambda: None)
+    """What `launch` answered; only the thread that runs the batch touches it."""
 
     def begin(self) -> bool:
         """Called right before the function; False when nobody waits any more, and it must not run."""

@@ -73,7 +73,7 @@ class Invocation:
         """The outcome when it began and is not awaited any longer."""
         self._logger.error(FUNCTION_TIMEOUT, correlation_id=self._correlation_id, seconds=round(seconds, 3))
         return self._unknown(
-            FUNCTION_TIMEOUT, f"{self._function.name} did not answer within {seconds:.3g} seconds; it may still do so."
+            FUNCTION_TIMEOUT, f"{self._function.name} did not answer within {seconds:.3g} s; it may still do so."
         )
 
     def _context(self, flight: Flight) -> tuple[CallContext, ...]:
