@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.acceptance.conftest import Deployment
+from tests.support.deployment import Deployment
 from vardy_api.client import Vardy
 from vardy_api.client_errors import Conflict
 from vardy_worker.contracts.status import Status
