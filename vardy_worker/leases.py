@@ -82,6 +82,15 @@ class LeaseKeeper:
         if thread is not None:
             thread.join()
 
+    def relength(self, hold: Hold, *, lease_ms: int) -> None:
+        """Renews the lease at once, with another length from now on.
+
+        Asked for before work that may keep the thread of this class from running, such as
+        the first import of a large library.
+        """
+        hold.lease_ms = lease_ms
+        self._renew(hold)
+
     def beat(self) -> None:
         """Renews the leases that are due, once."""
         now = self._clock.monotonic()

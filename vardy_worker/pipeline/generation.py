@@ -65,7 +65,7 @@ def generate_program(work: RunInHand, *, failed: NotExecuted | None = None) -> P
         tries.append(_failed_run(work.job.program, failed))
         left = work.limits.generation_attempts
         work.remember_attempt(Attempt(text=work.job.program.source, error=failed.error))
-    work.hold.lease_ms = int(work.parts.settings.generate_lease_seconds * 1000)
+    work.parts.leases.relength(work.hold, lease_ms=int(work.parts.settings.generate_lease_seconds * 1000))
     work.enter(Stage.GENERATE, {"attempts": work.job.attempts})
     while left > 0:
         answer = _ask(work, tuple(tries))

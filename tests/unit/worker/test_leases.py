@@ -109,3 +109,15 @@ def test_the_thread_renews_by_itself() -> None:
     with keeper.hold(job_id, fence=fence, lease_ms=60):
         assert eventually(lambda: len(beats) >= 3)
     keeper.stop()
+
+
+def test_a_lease_gets_another_length_at_once(store: Silent, clock: StillClock) -> None:
+    job_id, fence = held(store)
+    keeper = LeaseKeeper(store, clock)
+    with keeper.hold(job_id, fence=fence, lease_ms=5000) as hold:
+        keeper.relength(hold, lease_ms=15_000)
+        clock.forward(14)
+        assert isinstance(claim(store, job_id), NotClaimed)
+        clock.forward(2)
+        assert isinstance(claim(store, job_id), Claimed)
+    keeper.stop()
