@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import httpx
@@ -28,6 +29,7 @@ from vardy_api.operations.keys import KeyOperations
 from vardy_api.shapes import KeyCreate
 from vardy_worker.clock import SystemClock
 from vardy_worker.contracts.errors import SettingsError
+from vardy_worker.contracts.job import JobFilter
 from vardy_worker.contracts.policy import ApprovalNeed, Verdict
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import Scope
@@ -40,7 +42,6 @@ from vardy_worker.store.redis_jobs import RedisJobStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from redis import Redis
 
@@ -172,6 +173,36 @@ def test_a_job_goes_through_the_api_from_submission_to_commit(
         assert vardy.wait(job, timeout_seconds=10).status is Status.SUCCESS
         assert vardy.queues().queues[1].depth == 1
         assert vardy.health().ok
+
+
+def test_the_client_of_the_documentation_runs(
+    api: _Served,
+    key: str,
+    store: RedisJobStore,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "http.md").read_text(encoding="utf-8")
+    code = text.partition("```python\n")[2].partition("```")[0]
+    monkeypatch.setenv("VARDY_URL", api.url)
+    monkeypatch.setenv("VARDY_API_KEY", key)
+
+    def work() -> None:
+        """Stands for a worker: parks the job, and executes the plan once it is approved."""
+        assert eventually(lambda: bool(store.list_jobs(JobFilter(), cursor=None, limit=1).items))
+        job_id = store.list_jobs(JobFilter(), cursor=None, limit=1).items[0].id
+        park(store, job_id)
+        assert eventually(lambda: (store.version(job_id) or (0, None))[1] is Status.COMMITTING)
+        move(store, job_id, Status.COMMITTING, Status.SUCCESS, output={"owed_cents": 3})
+
+    with ThreadPoolExecutor(1) as pool:
+        worked = pool.submit(work)
+        names: dict[str, Any] = {}
+        exec(code, names)  # noqa: S102 - the documentation's own code
+        worked.result()
+    assert (names["job"].status, names["job"].output) == ("SUCCESS", {"owed_cents": 3})
+    assert "PENDING_APPROVAL" in (shown := capsys.readouterr().out)
+    assert "job.not_found" in shown
 
 
 def test_many_waiting_requests_hold_no_thread_and_wake_together(
