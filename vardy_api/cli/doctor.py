@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING
 
@@ -25,11 +24,10 @@ def examine(session: Session) -> Checkup:
     """Makes every check that can be made from here."""
     checks: list[Check] = []
     settings = _settings(checks)
-    looked = False
-    if settings is not None and settings.redis_url:
-        looked = _look_at_redis(settings, checks)
-    reached = _look_at_api(session, checks)
-    if not looked and reached and not (settings and settings.redis_url):
+    sees_redis = settings is not None and bool(settings.redis_url)
+    if settings is not None and sees_redis:
+        _look_at_redis(settings, checks)
+    if _look_at_api(session, checks) and not sees_redis:
         _ask_api(session, checks)
     return Checkup(ok=all(check.level is not Level.FAILURE for check in checks), checks=tuple(checks))
 
@@ -64,45 +62,46 @@ def _settings(checks: list[Check]) -> Settings | None:
     return settings
 
 
-def _look_at_redis(settings: Settings, checks: list[Check]) -> bool:
-    """Looks at server and store; says whether that worked."""
-    redis = connect(settings.redis_url, socket_timeout_seconds=REDIS_TIMEOUT_SECONDS)
+def _look_at_redis(settings: Settings, checks: list[Check]) -> None:
+    """Looks at server and store."""
+    try:
+        redis = connect(settings.redis_url, socket_timeout_seconds=REDIS_TIMEOUT_SECONDS)
+    except SettingsError as error:
+        checks.append(failed("redis", error.message, "Mend VARDY_REDIS_URL."))
+        return
     try:
         checks += server_checks(read_server(redis))
         checks += service_checks(read_from_store(redis, settings, time.time_ns() // 1_000_000))
     except StoreUnavailable as error:
         checks.append(failed("redis", error.message, "Start Redis, or mend VARDY_REDIS_URL."))
-        return False
     except VardyError as error:
-        checks.append(failed("redis", error.message, "Look at the server's version and at VARDY_NAMESPACE."))
-        return False
+        checks.append(failed("store", error.message, "Look at the server's version and at VARDY_NAMESPACE."))
     finally:
         redis.close()
-    return True
 
 
 def _look_at_api(session: Session, checks: list[Check]) -> bool:
     """Whether the API answers and takes the key."""
-    client = session.client
     try:
-        health = client.health()
+        health = session.client.health()
     except Unreachable as error:
         # Where nobody said that there is an API, its absence is no fault.
-        make = failed if session.url or "VARDY_URL" in os.environ else warned
+        make = failed if session.url else warned
         checks.append(make("api", error.message, "Start it with `vardy api`, or set VARDY_URL to where it runs."))
         return False
     except VardyError as error:
         checks.append(failed("api", error.message, "Make sure that VARDY_URL names a Vardy API."))
         return False
     if not health.ok:
-        checks.append(failed("api", f"{client.url} is not ready: {' '.join(health.problems)}", "Look at its log."))
+        problems = " ".join(health.problems)
+        checks.append(failed("api", f"{session.client.url} is not ready: {problems}", "Look at its log."))
         return False
     return _try_key(session, checks)
 
 
 def _try_key(session: Session, checks: list[Check]) -> bool:
     client = session.client
-    if not (session.api_key or os.environ.get("VARDY_API_KEY")):
+    if not session.api_key:
         checks.append(warned("api", f"{client.url} is ready; no key to try.", "Set VARDY_API_KEY, or give --api-key."))
         return False
     try:

@@ -92,6 +92,8 @@ def main(arguments: Sequence[str] | None = None, *, environment: Environment | N
         result = get_command(build()).main(
             args=given, prog_name="vardy", standalone_mode=False, obj=environment or Environment()
         )
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
     except Exception as error:
         if sys.flags.dev_mode and not isinstance(error, typer.TyperException):
             raise
@@ -109,7 +111,7 @@ def _wants_json(arguments: Sequence[str]) -> bool:
 
 
 def _report(error: Exception, *, as_json: bool) -> int:
-    if isinstance(error, typer.TyperException) and not error.message:
+    if isinstance(error, typer.TyperException) and not error.format_message():
         # A group without a command has printed its help.
         return ExitCode.USAGE
     from vardy_api.cli.failures import report_failure  # noqa: PLC0415 - only for errors

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.view import JobView
 
 DISCARDED = "commit.discarded"
-_COMMIT_STATUSES = (Status.COMMITTING, Status.PARTIAL, Status.FUNCTION_ERROR)
+COMMIT_STATUSES = (Status.COMMITTING, Status.PARTIAL, Status.FUNCTION_ERROR)
 _STOPPED_STATUSES = (Status.PARTIAL, Status.FUNCTION_ERROR)
 
 
@@ -118,7 +118,7 @@ def commits(
     client: Vardy, filters: Filters, *, status: Sequence[str] | None, error: str | None, limit: int
 ) -> SummaryPage:
     """The first `limit` commits that run or stopped; discarded ones only where their code is asked for."""
-    statuses = tuple(map(Status, status)) if status else _COMMIT_STATUSES
+    statuses = tuple(map(Status, status)) if status else COMMIT_STATUSES
     return SummaryPage(items=tuple(islice(_matching(client, filters, statuses, error), limit)))
 
 

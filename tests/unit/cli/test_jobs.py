@@ -1,0 +1,147 @@
+"""`vardy jobs`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.support.factories import effect
+from vardy_api.cli.exits import ExitCode
+from vardy_worker.contracts.execution import ConsoleLine, Ref
+from vardy_worker.contracts.job import ConsoleRecord
+from vardy_worker.contracts.status import Status
+
+if TYPE_CHECKING:
+    from tests.support.api import ApiWorld
+    from tests.unit.cli.conftest import Cli, Worker
+
+
+def test_jobs_are_listed_newest_first_with_filters(cli: Cli, world: ApiWorld) -> None:
+    first = world.job(Status.SUCCESS)
+    world.clock.forward(10)
+    second = world.job(Status.PARTIAL)
+    lines = cli("jobs", "list").out.splitlines()
+    assert lines[0].split() == ["JOB", "STATUS", "FOR", "EFFECTS", "MADE", "ASKED"]
+    assert [line.split()[0] for line in lines[1:]] == [second.id, first.id]
+    only = cli("jobs", "list", "--status", "partial", "--status", "PENDING_APPROVAL", "--user", "ana", "--json").json
+    assert [item["id"] for item in only["items"]] == [second.id]
+    assert cli("jobs", "list", "--kind", "explore").out == "No job matches.\n"
+    assert cli("jobs", "list", "--created-after", "2h").out == "No job matches.\n"
+    assert len(cli("jobs", "list", "--created-after", "2020-01-01", "--json").json["items"]) == 2
+
+
+def test_pages_go_on_where_the_last_one_ended(cli: Cli, world: ApiWorld) -> None:
+    ids = []
+    for _ in range(5):
+        ids.append(world.job().id)
+        world.clock.forward(1)
+    page = cli("jobs", "list", "--limit", "2", "--json").json
+    assert [item["id"] for item in page["items"]] == [ids[4], ids[3]]
+    rest = cli("jobs", "list", "--limit", "2", "--cursor", page["next"], "--json").json
+    assert [item["id"] for item in rest["items"]] == [ids[2], ids[1]]
+    whole = cli("jobs", "list", "--all", "--json").json
+    assert [item["id"] for item in whole["items"]] == ids[::-1]
+    assert whole["next"] is None
+    after = cli("jobs", "list", "--all", "--cursor", page["next"], "--json").json
+    assert [item["id"] for item in after["items"]] == ids[2::-1]
+    assert "--cursor" in cli("jobs", "list", "--limit", "2").out
+    wrong = cli("jobs", "list", "--cursor", "nonsense", "--json")
+    assert (wrong.code, wrong.problem["code"]) == (ExitCode.ERROR, "cursor.invalid")
+
+
+def test_a_whole_report_cuts_nothing(cli: Cli, world: ApiWorld) -> None:
+    long = "a note that goes on " * 40
+    args = {"payment_id": 1, "note": long}
+    job = world.job(Status.PENDING_APPROVAL, effects=(effect(args=args, refs=(Ref(at="/x", effect=0, path="/id"),)),))
+    brief, whole = cli("jobs", "show", job.id), cli("jobs", "show", job.id, "--full")
+    assert long not in brief.out
+    assert "…" in brief.out
+    assert long in whole.out
+    assert "/x = result of effect 0, its /id" in whole.out
+    assert "async function run() {}" in whole.out
+    assert "Because." in whole.out
+    assert "async function run() {}" not in brief.out
+
+
+def test_text_from_outside_cannot_pose_as_something_else(cli: Cli, world: ApiWorld) -> None:
+    job = world.job(
+        Status.PENDING_APPROVAL,
+        effects=(effect(args={"to": "\x1b[2Jana\u202e@evil", "b": "[red]x[/red] :smile:"}),),
+        output="\x9b31m\u2066hidden",
+    )
+    for ran in (cli("jobs", "show", job.id), cli("approvals", "show", job.id)):
+        assert not {"\x1b", "\x9b", "\u202e", "\u2066"} & set(ran.out)
+        assert "\\u001b[2Jana\\u202e@evil" in ran.out
+        assert "[red]x[/red] :smile:" in ran.out
+        assert "\\u009b31m\\u2066hidden" in ran.out
+
+
+def test_waiting_ends_when_the_job_settles(cli: Cli, world: ApiWorld) -> None:
+    good, bad = world.job(Status.SUCCESS), world.job(Status.PARTIAL)
+    assert cli("jobs", "wait", good.id).code == ExitCode.OK
+    assert cli("jobs", "wait", bad.id).code == ExitCode.ERROR
+    assert cli("jobs", "show", bad.id).code == ExitCode.OK
+    late = cli("jobs", "wait", world.job(Status.RUNNING).id, "--timeout", "0.1")
+    assert late.code == ExitCode.WAIT_TIMED_OUT
+    assert "RUNNING" in late.out
+    assert "it goes on" in late.err
+
+
+def test_the_console_is_printed_as_the_program_wrote_it(cli: Cli, world: ApiWorld) -> None:
+    job = world.job(Status.SUCCESS)
+    assert "printed nothing" in cli("jobs", "console", job.id).out
+    lines = (ConsoleLine(level="log", text="one [bold]"), ConsoleLine(level="error", text="two\x07"))
+    world.store.put_console(job.id, ConsoleRecord(lines=lines, truncated=True))
+    ran = cli("jobs", "console", job.id)
+    assert ran.out.splitlines()[:2] == ["one [bold]", "two\\u0007"]
+    assert "cut" in ran.out
+    assert cli("jobs", "console", job.id, "--json").json["lines"][0] == {"level": "log", "text": "one [bold]"}
+
+
+def test_one_job_is_cancelled_without_a_question(cli: Cli, world: ApiWorld) -> None:
+    job = world.job(Status.PENDING_APPROVAL)
+    tried = cli("jobs", "cancel", job.id, "--dry-run", "--json")
+    assert tried.json["items"][0] | {"note": ""} == {
+        "target": job.id,
+        "status": "PENDING_APPROVAL",
+        "allowed": True,
+        "note": "",
+    }
+    assert tried.json["dry_run"] is True
+    ran = cli("jobs", "cancel", job.id, "--user", "ana")
+    assert ran.code == ExitCode.OK
+    assert "CANCELLED" in ran.out
+    again = cli("jobs", "cancel", job.id, "--user", "ana", "--json")
+    assert (again.code, again.problem["code"]) == (ExitCode.CONFLICT, "job.conflict")
+    assert cli("jobs", "cancel", job.id, "--dry-run").code == ExitCode.CONFLICT
+
+
+def test_several_jobs_are_cancelled_only_after_a_confirmation(cli: Cli, world: ApiWorld) -> None:
+    jobs = [world.job(Status.PENDING_APPROVAL).id, world.job(Status.SUCCESS).id, world.job(Status.PLANNED).id]
+    asked = cli("jobs", "cancel", *jobs, "--user", "ana")
+    assert asked.code == ExitCode.CONFIRMATION_NEEDED
+    assert "--yes" in asked.err
+    assert cli("jobs", "show", jobs[0], "--json").json["status"] == "PENDING_APPROVAL"
+    ran = cli("jobs", "cancel", *jobs, jobs[0], "--user", "ana", "--yes", "--json")
+    assert ran.code == ExitCode.BULK_FAILED
+    assert {key: ran.json[key] for key in ("total", "succeeded", "failed")} == {"total": 3, "succeeded": 2, "failed": 1}
+    assert [item["ok"] for item in ran.json["items"]] == [True, False, True]
+    assert ran.json["items"][1]["error"]["code"] == "job.conflict"
+    assert ran.problem["code"] == "cli.bulk_failed"
+
+
+def test_a_planned_job_is_committed_by_the_digest_that_was_shown(cli: Cli, world: ApiWorld, worker: Worker) -> None:
+    assert cli("rules", "apply", "-", "--user", "lea", stdin="default: allow\n").code == ExitCode.OK
+    job = world.job(Status.PLANNED)
+    assert f"vardy jobs commit {job.id} --digest {job.digest[:12]}" in cli("jobs", "show", job.id).out
+    assert cli("jobs", "commit", job.id, "--user", "ana").code == ExitCode.CONFIRMATION_NEEDED
+    assert cli("jobs", "commit", job.id, "--digest", "f" * 64).code == ExitCode.CONFLICT
+    tried = cli("jobs", "commit", job.id, "--digest", job.digest, "--dry-run", "--json")
+    assert tried.json["items"][0]["note"] == f"plan {job.digest}"
+    worker.commits_to(Status.SUCCESS)
+    ran = cli("jobs", "commit", job.id, "--digest", job.digest[:12], "--user", "ana", "--json")
+    assert (ran.code, ran.json["status"]) == (ExitCode.OK, "SUCCESS")
+
+
+def test_a_job_without_a_plan_cannot_be_committed(cli: Cli, world: ApiWorld) -> None:
+    ran = cli("jobs", "commit", world.job().id, "--yes", "--json")
+    assert (ran.code, ran.problem["code"]) == (ExitCode.CONFLICT, "plan.none")

@@ -1,0 +1,97 @@
+"""`vardy keys`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from vardy_api.cli.exits import CommandError, ExitCode
+from vardy_api.cli.first_key import bootstrap_key
+from vardy_api.shapes import KeyCreate
+from vardy_worker.contracts.user import Scope
+
+if TYPE_CHECKING:
+    from tests.support.api import ApiWorld
+    from tests.unit.cli.conftest import Cli
+
+FIRST = KeyCreate(name="operations", scopes=(Scope.ADMIN, Scope.OPERATE))
+
+
+def test_a_key_is_made_with_its_secret_shown_once(cli: Cli) -> None:
+    ran = cli("keys", "create", "--name", "billing", "--scope", "submit", "--scope", "read", "--json")
+    assert ran.code == ExitCode.OK
+    assert ran.json["scopes"] == ["submit", "read"]
+    assert cli("jobs", "list", "--api-key", ran.json["key"]).code == ExitCode.OK
+    listed = cli("keys", "list")
+    assert ran.json["key"] not in listed.out
+    assert "submit, read" in listed.out
+    assert "key" not in cli("keys", "list", "--json").json["items"][0]
+
+
+def test_the_secret_stands_on_a_line_of_its_own(cli: Cli) -> None:
+    lines = cli("keys", "create", "--scope", "read", "--name", "reader").out.splitlines()
+    secret = next(line.strip() for line in lines if line.strip().startswith("vk_"))
+    assert cli("jobs", "list", "--api-key", secret).code == ExitCode.OK
+
+
+def test_a_key_of_a_person_has_the_persons_roles_and_an_end(cli: Cli, world: ApiWorld) -> None:
+    words = ("keys", "create", "--scope", "decide", "--person", "lea", "--role", "support_lead", "--expires-in", "90d")
+    made = cli(*words, "--json").json
+    assert made["person"]["roles"] == ["support_lead"]
+    assert made["owner"] == "lea"
+    key = next(key for key in cli("keys", "list", "--json").json["items"] if key["id"] == made["id"])
+    assert key["expires_at"] is not None
+    world.clock.forward(91 * 86_400)
+    refused = cli("jobs", "list", "--api-key", made["key"], "--json")
+    assert (refused.code, refused.problem["code"]) == (ExitCode.ERROR, "auth.invalid")
+
+
+def test_a_revoked_key_is_refused_at_once(cli: Cli) -> None:
+    made = cli("keys", "create", "--scope", "read", "--name", "reader", "--json").json
+    assert cli("keys", "revoke", made["id"], "--dry-run").code == ExitCode.OK
+    assert cli("jobs", "list", "--api-key", made["key"]).code == ExitCode.OK
+    assert cli("keys", "revoke", made["id"], "--json").json["revoked_at"] is not None
+    assert cli("jobs", "list", "--api-key", made["key"]).code == ExitCode.ERROR
+    assert "revoked" in cli("keys", "list").out
+    assert cli("keys", "revoke", "key_none").code == ExitCode.NOT_FOUND
+    assert cli("keys", "revoke", "key_none", "--dry-run").code == ExitCode.NOT_FOUND
+
+
+def test_a_key_without_a_scope_is_a_usage_error(cli: Cli) -> None:
+    ran = cli("keys", "create", "--name", "useless")
+    assert ran.code == ExitCode.USAGE
+    assert "--scope" in ran.err
+    assert cli("keys", "create", "--scope", "everything").code == ExitCode.USAGE
+
+
+def test_a_role_needs_somebody_who_has_it(cli: Cli) -> None:
+    assert "--person" in cli("keys", "create", "--scope", "read", "--role", "support").err
+
+
+def test_the_first_key_needs_the_address_of_redis(cli: Cli) -> None:
+    ran = cli("keys", "create", "--bootstrap", "--scope", "admin")
+    assert ran.code == ExitCode.ERROR
+    assert "VARDY_REDIS_URL" in ran.err
+
+
+def test_the_first_key_is_made_while_no_key_can_make_others(cli: Cli, world: ApiWorld) -> None:
+    for key in cli("keys", "list", "--json").json["items"]:
+        cli("keys", "revoke", key["id"])
+    world.token(Scope.SUBMIT)
+    first = bootstrap_key(world.documents, world.clock, FIRST)
+    assert cli("keys", "list", "--api-key", first.key).code == ExitCode.OK
+
+
+def test_a_second_first_key_is_refused_by_name(world: ApiWorld) -> None:
+    first = bootstrap_key(world.documents, world.clock, FIRST)
+    with pytest.raises(CommandError, match=first.id) as refused:
+        bootstrap_key(world.documents, world.clock, FIRST)
+    assert refused.value.exit_code == ExitCode.CONFLICT
+    assert len(world.documents.all("keys")) == 1
+
+
+def test_an_expired_first_key_makes_room_for_another(world: ApiWorld) -> None:
+    bootstrap_key(world.documents, world.clock, FIRST.model_copy(update={"expires_in_seconds": 60}))
+    world.clock.forward(61)
+    assert bootstrap_key(world.documents, world.clock, FIRST).key.startswith("vk_")
