@@ -185,7 +185,7 @@ class Vardy:
         limit: int | None = None,
     ) -> SummaryPage:
         """One page of summaries, newest first."""
-        filters = _filters(status, kind, user, recipe, created_after)
+        filters = calls.job_filters(status, kind, user, recipe, created_after)
         return self._drive(flows.perform(calls.list_jobs(filters, cursor=cursor, limit=limit)))
 
     def iterate_jobs(
@@ -198,7 +198,7 @@ class Vardy:
         created_after: datetime | None = None,
     ) -> Iterator[SummaryView]:
         """All summaries that match, newest first, page by page."""
-        filters = _filters(status, kind, user, recipe, created_after)
+        filters = calls.job_filters(status, kind, user, recipe, created_after)
         page, items = self._drive(flows.next_page(filters, None, limit=200))
         yield from items
         while page.next is not None:
@@ -481,21 +481,3 @@ class Vardy:
 
 def _id(job: JobView | str) -> str:
     return job if isinstance(job, str) else job.id
-
-
-def _filters(
-    status: Sequence[Status | str] | Status | str | None,
-    kind: JobKind | str | None,
-    user: str | None,
-    recipe: str | None,
-    created_after: datetime | None,
-) -> dict[str, object]:
-    if status is not None and not isinstance(status, str):
-        status = ",".join(status)
-    return {
-        "status": status,
-        "kind": kind,
-        "user": user,
-        "recipe": recipe,
-        "created_after": None if created_after is None else created_after.isoformat(),
-    }

@@ -38,9 +38,12 @@ from vardy_worker.contracts.plan import Plan
 from vardy_worker.contracts.view import JobView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
 
     from vardy_api.shapes import DecisionRequest, PersonRequest, ReasonRequest, ResolveRequest, RunRequest
+    from vardy_worker.contracts.job import JobKind
+    from vardy_worker.contracts.status import Status
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
@@ -143,6 +146,25 @@ def read_job(job_id: str, *, wait_seconds: float = 0) -> Call[JobView]:
     """`GET /v1/jobs/{id}`, waiting for it to settle."""
     query = _query(wait=f"{wait_seconds:g}") if wait_seconds else {}
     return Call("GET", _path("jobs", job_id), read_as(JobView), query=query, wait_seconds=wait_seconds)
+
+
+def job_filters(
+    status: Sequence[Status | str] | Status | str | None,
+    kind: JobKind | str | None,
+    user: str | None,
+    recipe: str | None,
+    created_after: datetime | None,
+) -> dict[str, object]:
+    """The query of a listing."""
+    if status is not None and not isinstance(status, str):
+        status = ",".join(status)
+    return {
+        "status": status,
+        "kind": kind,
+        "user": user,
+        "recipe": recipe,
+        "created_after": None if created_after is None else created_after.isoformat(),
+    }
 
 
 def list_jobs(filters: Mapping[str, object], *, cursor: str | None, limit: int | None) -> Call[SummaryPage]:
