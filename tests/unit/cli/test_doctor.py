@@ -1,0 +1,203 @@
+"""`vardy doctor`: what it says of what it finds. Reading the facts is tested on a real server elsewhere."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from tests.support.api import CATALOGUE
+from vardy_api.cli.checkup import Check, Level
+from vardy_api.cli.doctor_redis import ServerFacts, server_checks
+from vardy_api.cli.doctor_service import ServiceFacts, service_checks
+from vardy_api.cli.exits import ExitCode
+from vardy_api.client import Vardy
+from vardy_api.shapes import QueuesView, QueueView, RulesView, WorkerView
+from vardy_worker.contracts.functions import Catalogue
+from vardy_worker.contracts.status import Status
+from vardy_worker.contracts.user import Scope
+from vardy_worker.ports import WorkerSeen
+
+if TYPE_CHECKING:
+    from tests.support.api import ApiWorld
+    from tests.unit.cli.conftest import Cli
+
+GOOD_SERVER = {
+    "redis_version": "7.4.1",
+    "role": "master",
+    "cluster_enabled": 0,
+    "connected_slaves": 0,
+    "loading": 0,
+    "aof_enabled": 1,
+    "aof_last_write_status": "ok",
+    "maxmemory_policy": "noeviction",
+    "used_memory": 10 * 2**20,
+    "maxmemory": 100 * 2**20,
+}
+NOW = datetime(2025, 3, 1, tzinfo=UTC)
+RULES = RulesView(version=2, digest="d" * 64, text="default: approve\n")
+
+
+def server(fsync: str = "always", skew_seconds: float = 0.0, **info: Any) -> ServerFacts:
+    config = {"appendfsync": fsync} if fsync else {}
+    return ServerFacts(info=GOOD_SERVER | info, config=config, skew_seconds=skew_seconds)
+
+
+def service(**facts: Any) -> ServiceFacts:
+    worker = WorkerView(worker="w1", queues=("run", "commit", "callback"), started_at=NOW, seen_at=NOW)
+    queues = QueuesView(queues=(QueueView(name="run", depth=3, oldest_seconds=1.0),), workers=(worker,))
+    given = {"queues": queues, "catalogue": CATALOGUE, "rules": RULES, "admin_keys": 1, "jobs": {}, **facts}
+    return ServiceFacts(**given)
+
+
+def named(checks: list[Check], name: str) -> Check:
+    return next(check for check in checks if check.name == name)
+
+
+def test_a_good_server_passes_everything() -> None:
+    checks = server_checks(server())
+    assert {check.level for check in checks} == {Level.OK}
+    assert [check.action for check in checks if check.action] == []
+
+
+@pytest.mark.parametrize(
+    ("facts", "name", "level", "action"),
+    [
+        (server(aof_enabled=0), "redis persistence", Level.FAILURE, "appendonly yes"),
+        (server(aof_last_write_status="err"), "redis persistence", Level.FAILURE, "disk"),
+        (server(fsync="no"), "redis persistence", Level.FAILURE, "everysec"),
+        (server(fsync=""), "redis persistence", Level.WARNING, "appendfsync"),
+        (server(loading=1), "redis persistence", Level.WARNING, "Wait"),
+        (server(maxmemory_policy="allkeys-lru"), "redis eviction", Level.FAILURE, "noeviction"),
+        (server(cluster_enabled=1), "redis role", Level.FAILURE, "single primary"),
+        (server(role="slave"), "redis role", Level.FAILURE, "primary"),
+        (server(connected_slaves=2), "redis role", Level.WARNING, "min-replicas-to-write"),
+        (server(redis_version="6.2.14"), "redis", Level.WARNING, "7.2"),
+        (server(used_memory=90 * 2**20), "redis memory", Level.WARNING, "maxmemory"),
+        (server(skew_seconds=-3.0), "clocks", Level.WARNING, "NTP"),
+        (server(skew_seconds=90.0), "clocks", Level.FAILURE, "NTP"),
+    ],
+)
+def test_what_would_lose_data_is_told_with_what_to_do(facts: ServerFacts, name: str, level: Level, action: str) -> None:
+    check = named(server_checks(facts), name)
+    assert check.level is level
+    assert action in check.action
+
+
+def test_a_server_that_names_itself_valkey_is_called_so() -> None:
+    assert "Valkey 9.1" in named(server_checks(server(valkey_version="9.1.0")), "redis").message
+
+
+def test_a_good_deployment_passes_everything() -> None:
+    assert {check.level for check in service_checks(service())} == {Level.OK}
+
+
+@pytest.mark.parametrize(
+    ("facts", "name", "level", "action"),
+    [
+        ({"queues": QueuesView(queues=(), workers=())}, "workers", Level.FAILURE, "vardy worker"),
+        ({"catalogue": Catalogue()}, "catalogue", Level.FAILURE, "VARDY_FUNCTIONS"),
+        ({"rules": RulesView(version=0, digest="", text="default: approve\n")}, "rules", Level.WARNING, "rules apply"),
+        ({"admin_keys": 0}, "keys", Level.WARNING, "--bootstrap"),
+        ({"jobs": {Status.PARTIAL: 2}}, "jobs", Level.WARNING, "commits list"),
+    ],
+)
+def test_what_a_deployment_lacks_is_told_with_what_to_do(
+    facts: dict[str, Any], name: str, level: Level, action: str
+) -> None:
+    check = named(service_checks(service(**facts)), name)
+    assert check.level is level
+    assert action in check.action
+
+
+def test_workers_that_serve_no_commits_are_a_failure() -> None:
+    worker = WorkerView(worker="w1", queues=("run",), started_at=NOW, seen_at=NOW)
+    check = named(service_checks(service(queues=QueuesView(queues=(), workers=(worker,)))), "workers")
+    assert (check.level, "commit" in check.message) == (Level.FAILURE, True)
+
+
+def test_a_message_that_waits_for_minutes_is_a_warning() -> None:
+    queues = QueuesView(
+        queues=(QueueView(name="run", depth=900, oldest_seconds=400.0), QueueView(name="commit", depth=0)),
+        workers=(),
+    )
+    check = named(service_checks(service(queues=queues)), "queues")
+    assert check.level is Level.WARNING
+    assert "run 900, commit 0" in check.message
+    assert "6 min" in check.message
+
+
+def test_rules_that_no_longer_fit_the_catalogue_are_a_failure() -> None:
+    text = "default: block\nrules:\n  - name: mails\n    on: [send_email]\n    when: args.to == 'x'\n    then: allow\n"
+    rules = RulesView(version=1, digest="d" * 64, text=text)
+    check = named(service_checks(service(rules=rules)), "rules")
+    assert (check.level, "rules apply" in check.action) == (Level.FAILURE, True)
+
+
+def test_without_redis_the_api_is_asked(cli: Cli, world: ApiWorld) -> None:
+    world.presence.beat(WorkerSeen("w1", ("run", "commit"), 0, 0), ttl_seconds=60)
+    ran = cli("doctor", "--api-key", cli.token, "--json")
+    levels = {check["name"]: check["level"] for check in ran.json["checks"]}
+    assert levels == {
+        "settings": "warning",
+        "api": "ok",
+        "workers": "ok",
+        "queues": "ok",
+        "catalogue": "ok",
+        "rules": "warning",
+    }
+    assert (ran.code, ran.json["ok"]) == (ExitCode.OK, True)
+
+
+def test_a_failure_is_the_exit_code(cli: Cli) -> None:
+    ran = cli("doctor", "--api-key", cli.token)
+    assert ran.code == ExitCode.ERROR
+    assert "failure  workers" in ran.out
+    assert "→ Start one with `vardy worker`." in ran.out
+    assert "1 of 6 checks failed." in ran.out
+
+
+def test_a_key_that_is_refused_or_lacks_scopes_is_told(cli: Cli, world: ApiWorld) -> None:
+    refused = cli("doctor", "--api-key", "vk_wrong", "--json")
+    assert refused.json["checks"][-1]["level"] == "failure"
+    weak = cli("doctor", "--api-key", world.token(Scope.SUBMIT), "--json")
+    assert weak.json["checks"][-1] == {
+        "name": "service",
+        "level": "warning",
+        "message": "The API does not show queues and workers: The API key lacks the scope operate or admin.",
+        "action": "Use a key with the scope operate.",
+    }
+
+
+def test_an_api_that_nobody_named_may_be_absent(cli: Cli) -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        message = "refused"
+        raise httpx.ConnectError(message, request=request)
+
+    cli.connect = lambda _url, _key: Vardy(
+        "http://vardy", transport=httpx.MockTransport(refuse), pause=lambda _seconds: None
+    )
+    assert cli("doctor", "--json").json["checks"][-1]["level"] == "warning"
+    assert cli("doctor", "--url", "http://vardy", "--json").json["checks"][-1]["level"] == "failure"
+
+
+def test_an_api_that_is_not_ready_is_a_failure(cli: Cli) -> None:
+    transport = httpx.MockTransport(lambda _request: httpx.Response(503, json={"detail": "Redis cannot be reached."}))
+    cli.connect = lambda _url, _key: Vardy("http://vardy", transport=transport)
+    check = cli("doctor", "--json").json["checks"][-1]
+    assert (check["level"], "Redis cannot be reached." in check["message"]) == ("failure", True)
+
+
+def test_a_wrong_setting_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VARDY_APPROVAL_TTL_SECONDS", "soon")
+    check = cli("doctor", "--json").json["checks"][0]
+    assert (check["level"], "VARDY_APPROVAL_TTL_SECONDS" in check["message"]) == ("failure", True)
+
+
+def test_an_address_that_is_no_redis_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VARDY_REDIS_URL", "http://localhost")
+    ran = cli("doctor", "--json")
+    check = next(check for check in ran.json["checks"] if check["name"] == "redis")
+    assert (check["level"], ran.code) == ("failure", ExitCode.ERROR)
