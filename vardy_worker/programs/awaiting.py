@@ -20,7 +20,15 @@ from vardy_worker.programs.subject import (
     is_free,
     method_call,
 )
-from vardy_worker.programs.syntax import FUNCTIONS, Node, bare, enclosing_function, is_async, property_name
+from vardy_worker.programs.syntax import (
+    FUNCTIONS,
+    Node,
+    bare,
+    enclosing_function,
+    is_async,
+    is_generator,
+    property_name,
+)
 
 if TYPE_CHECKING:
     from vardy_worker.programs.codes import Findings
@@ -318,7 +326,8 @@ def functions_reaching_calls(subject: Subject) -> set[int]:
         function = enclosing_function(source)
         if function is None or id(function) in reaching:
             continue
-        if is_async(function) or _is_returned(source, function):
+        # What a generator yields is waited for where it is read, if at all.
+        if not is_generator(function) and (is_async(function) or _is_returned(source, function)):
             reaching.add(id(function))
             pending.extend(callers.get(id(function), []))
             if _is_inline(function):

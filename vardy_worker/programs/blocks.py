@@ -43,6 +43,7 @@ _CODE_START = re.compile(
     r"(?:export|import|async|function|class|const|let|var|await|return|module\.exports|exports\.|for|if|try)\b|//|/\*|\(?async\b"
 )
 _CODE_ENDS = ("}", ";", ")", "*/")
+_TOKEN = re.compile(r"^<\|[a-z_]{1,30}\|>|<\|[a-z_]{1,30}\|>$", re.MULTILINE)
 _TAG = re.compile(r"</?(?:code|javascript|js|script|program|answer|response|output|pre)>", re.IGNORECASE)
 
 
@@ -208,8 +209,16 @@ def _unquoted(line: str, quotes: int) -> str:
     return line[:place].replace(">", " ") + line[place:]
 
 
+def without_tokens(sheet: Sheet) -> Sheet:
+    """The text with tokens of chat templates, like `<|im_end|>`, at the ends of lines as spaces."""
+    if "<|" not in sheet.text:
+        return sheet
+    text = _TOKEN.sub(lambda match: " " * len(match[0]), sheet.text)
+    return Sheet(text, sheet.lines)
+
+
 def without_tags(sheet: Sheet) -> Sheet:
-    """The text with tags like `<code>` that stand alone at the ends of lines as spaces."""
+    """The text with lines that are only a tag, like `<code>`, as spaces."""
     if "<" not in sheet.text:
         return sheet
     lines = sheet.text.split("\n")
@@ -217,6 +226,16 @@ def without_tags(sheet: Sheet) -> Sheet:
         if "<" in line and _TAG.fullmatch(line.strip()):
             lines[number] = " " * len(line)
     return Sheet("\n".join(lines), sheet.lines)
+
+
+def without_label(sheet: Sheet) -> Sheet:
+    """The text without a first line that is only the label of a fence: `javascript`."""
+    start = sheet.text.lstrip()
+    word = start.partition("\n")[0].strip()
+    if word.lower() not in SCRIPT_LABELS or not word:
+        return sheet
+    place = len(sheet.text) - len(start)
+    return Sheet(sheet.text[:place] + " " * len(word) + start[len(word) :], sheet.lines)
 
 
 def bare_regions(sheet: Sheet) -> Iterator[Sheet]:

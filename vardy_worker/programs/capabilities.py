@@ -277,6 +277,9 @@ def _reaches_constructor(subject: Subject, node: Node, receiver: Node) -> bool:
     parent = node.parent
     while parent is not None and parent.kind == "parenthesized_expression":
         node, parent = parent, parent.parent
+    if receiver.kind == "this":
+        # `new this.constructor()` is how a class makes another of its kind.
+        return parent is not None and property_name(parent) == "constructor"
     return parent is not None and (
         (parent.kind == "call_expression" and node.field == "function")
         or (parent.kind == "new_expression" and node.field == "constructor")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vardy_worker.programs.syntax import FUNCTIONS, GENERATORS, Node, Tree, enclosing_function, is_async, short_text
+from vardy_worker.programs.syntax import FUNCTIONS, Node, Tree, enclosing_function, is_async, is_generator, short_text
 
 if TYPE_CHECKING:
     from vardy_worker.programs.codes import Findings
@@ -86,7 +86,7 @@ def _check_node(node: Node, findings: Findings) -> None:
         _check_await(node, findings)
     elif kind == "yield_expression":
         function = enclosing_function(node)
-        if function is None or not _is_generator(function):
+        if function is None or not is_generator(function):
             findings.add("program.syntax", node, "`yield` stands outside of a generator.", "Use `function*`.")
     elif kind == "return_statement" and enclosing_function(node) is None:
         findings.add("program.syntax", node, "`return` stands outside of `run`.", "Move it into `run(params)`.")
@@ -96,10 +96,6 @@ def _check_node(node: Node, findings: Findings) -> None:
         findings.add("program.syntax", node, "JSX is not JavaScript.", "Return plain values.")
     elif kind == "decorator":
         findings.add("program.syntax", node, "Decorators do not exist in programs.", "Call a helper function instead.")
-
-
-def _is_generator(function: Node) -> bool:
-    return function.kind in GENERATORS or (function.kind == "method_definition" and function.has_token("*"))
 
 
 def _check_await(node: Node, findings: Findings) -> None:

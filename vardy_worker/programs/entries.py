@@ -78,6 +78,8 @@ def _commonjs_export(names: Names, statement: Node, offers: Offers) -> None:
     if expression is None or expression.kind != "assignment_expression":
         return
     left, right = expression.get("left"), expression.get("right")
+    if left is not None and right is not None and names.free_name(left) == "run":
+        _offer(right, statement, offers)
     if left is None or right is None or left.kind != "member_expression":
         return
     path = [property_name(left) or ""]

@@ -13,7 +13,9 @@ from vardy_worker.programs.blocks import (
     Block,
     bare_regions,
     fenced_blocks,
+    without_label,
     without_tags,
+    without_tokens,
 )
 from vardy_worker.programs.entries import outside_functions, read_offers, top_functions
 from vardy_worker.programs.json_wrapping import unwrap_json
@@ -24,6 +26,7 @@ from vardy_worker.programs.syntax import FUNCTIONS, Tree, bare, parse_javascript
 from vardy_worker.programs.thinking import without_thinking
 from vardy_worker.programs.typescript import strip_types
 
+_CUT_REASONS = frozenset({"length", "max_tokens"})
 _SAID_CHARS_MAX = 2000
 _PARSES_MAX = 120
 _PARSED_CHARS_MAX = 4 * 1024 * 1024
@@ -95,7 +98,7 @@ class _Reader:
         found = [candidate for block in blocks for candidate in self._of_block(block)]
         if any(candidate.tier >= _TIER_STATEMENTS for candidate in found):
             return found
-        for region in bare_regions(without_tags(_outside(sheet, blocks))):
+        for region in bare_regions(without_label(without_tags(_outside(sheet, blocks)))):
             plain = self.plain(region)
             tier = tier_of(parse_javascript(plain.text)) if plain is not None else _TIER_NONE
             if plain is not None and tier > _TIER_NONE:
@@ -108,20 +111,37 @@ class _Reader:
         inner = unwrap_json(block.sheet)
         if inner is not None:
             return self.candidates(inner)
-        plain = self.plain(block.sheet, typescript=block.label in TYPESCRIPT_LABELS)
+        plain = self.plain(without_label(block.sheet), typescript=block.label in TYPESCRIPT_LABELS)
         if plain is None:
-            return [_broken(block.sheet, closed=block.closed)] if block.label in SCRIPT_LABELS else []
+            return self._of_broken(block) if block.label in SCRIPT_LABELS else []
         tree = parse_javascript(plain.text)
         tier = tier_of(tree)
         if tier == _TIER_NONE or (block.label not in SCRIPT_LABELS and tier < _TIER_RUN):
             return []
         return [_Candidate(_dedent_templates(plain, tree, block.indent), tier, parsed=True, closed=block.closed)]
 
+    def _of_broken(self, block: Block) -> list[_Candidate]:
+        """A block that does not parse: its program when only prose stands beside it, else all of it."""
+        small = len(block.sheet.text.encode()) <= self._bytes_max
+        for region in bare_regions(block.sheet) if small else ():
+            plain = self.plain(region) if region.lines and _is_prose(block.sheet, region) else None
+            if plain is not None and tier_of(parse_javascript(plain.text)) == _TIER_RUN:
+                return [_Candidate(plain, _TIER_RUN, parsed=True, closed=block.closed)]
+        return [_broken(block.sheet, closed=block.closed)]
+
     def _broken_text(self, sheet: Sheet) -> list[_Candidate]:
         """Code without fences that does not parse: from its first line of code on."""
         regions = list(bare_regions(sheet))
         chosen = regions[1] if len(regions) > 1 else regions[0]
         return [_broken(chosen, closed=False)] if len(chosen.text.encode()) <= self._bytes_max else []
+
+
+def _is_prose(whole: Sheet, region: Sheet) -> bool:
+    """Whether what a stretch leaves out of a block has no sign of code."""
+    left = [
+        line for line, number in zip(whole.text.split("\n"), whole.lines, strict=True) if number not in region.lines
+    ]
+    return bool(left) and not any(sign in line for line in left for sign in "{};=")
 
 
 def _is_javascript(sheet: Sheet) -> bool:
@@ -199,10 +219,10 @@ def extract(text: str, *, finish_reason: str = "stop", program_bytes_max: int) -
     meant as the program but does not parse is returned as it is, so that `check` can point
     to the place. Time is linear in the length of the text, within a fixed budget of parses.
     """
-    sheet = Sheet.of(_plain_lines(text))
+    sheet = without_tokens(Sheet.of(_plain_lines(text)))
     spoken = without_thinking(sheet)
     reader = _Reader(program_bytes_max)
-    cut = finish_reason == "length"
+    cut = finish_reason.lower() in _CUT_REASONS
     found = reader.candidates(spoken.sheet)
     if not found and spoken.open_ended and not cut:
         found = reader.candidates(sheet)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from vardy_worker.programs.sheet import Sheet
+from vardy_worker.programs.syntax import key_name, parse_javascript
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _KEYS = frozenset({"code", "program", "javascript", "js", "typescript", "source", "script"})
+_CLOSINGS = {"{": "}", "[": "]", '"': '"'}
+_CODE = re.compile(r"\bfunction\b|=>|\bawait\b|\breturn\b")
+_OPENING = re.compile(r"\{\s{0,200}\"|\[\s{0,200}\{")
 _LEVELS_MAX = 4
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
@@ -21,15 +26,19 @@ def unwrap_json(sheet: Sheet) -> Sheet | None:
     None when the text holds no JSON object with a program under one of the usual keys.
     Line ends inside of strings are tolerated, as models write them.
     """
-    start, end = sheet.text.find("{"), sheet.text.rfind("}")
-    if start < 0 or end < start or not any(f'"{key}"' in sheet.text for key in _KEYS):
+    start = _start(sheet.text)
+    if start >= 0 and sheet.text[start] != '"' and not any(key in sheet.text for key in _KEYS):
+        return None
+    end = sheet.text.rfind(_CLOSINGS[sheet.text[start]]) + 1 if start >= 0 else 0
+    if end <= start + 1:
         return None
     try:
-        data = json.loads(sheet.text[start : end + 1], strict=False)
+        data = json.loads(sheet.text[start:end], strict=False)
     except (ValueError, RecursionError):
-        return None
-    code = _find(data)
-    if code is None:
+        return _unwrap_object(sheet, start, end)
+    codes = [data] if isinstance(data, str) else list(_texts(data))
+    code = next((code for code in codes if _CODE.search(code)), next(iter(codes), None))
+    if code is None or (isinstance(data, str) and not _CODE.search(code)):
         return None
     for literal in _strings(sheet.text, start):
         decoded = _decode(sheet, *literal)
@@ -38,18 +47,49 @@ def unwrap_json(sheet: Sheet) -> Sheet | None:
     return None
 
 
-def _find(data: Any, level: int = 0) -> str | None:
-    if level > _LEVELS_MAX:
+def _start(text: str) -> int:
+    """Where the JSON begins; -1 when nothing looks like it."""
+    space = len(text) - len(text.lstrip())
+    if text[space : space + 1] in _CLOSINGS:
+        return space
+    found = _OPENING.search(text)
+    return found.start() if found is not None else -1
+
+
+def _unwrap_object(sheet: Sheet, start: int, end: int) -> Sheet | None:
+    """The program inside of an object that is JavaScript rather than JSON, with a template for the code."""
+    text = sheet.text[start:end]
+    tree = parse_javascript(f"({text}\n)")
+    if not tree.ok or text[:1] != "{":
         return None
+    for pair in (node for node in tree.root.walk() if node.kind == "pair"):
+        key, value = pair.get("key"), pair.get("value")
+        if (
+            key is None
+            or value is None
+            or key_name(key) not in _KEYS
+            or value.kind not in {"string", "template_string"}
+        ):
+            continue
+        if any(child.kind == "template_substitution" for child in value.children):
+            continue
+        # One parenthesis stands before the text in the tree.
+        decoded = _with_plain_lines(_decode(sheet, start + value.start, start + value.end - 2))
+        if _CODE.search(decoded.text):
+            return decoded
+    return None
+
+
+def _texts(data: Any, level: int = 0) -> Iterator[str]:
+    """The texts under the usual keys, outer ones first."""
+    if level > _LEVELS_MAX:
+        return
     if isinstance(data, list):
         data = dict(enumerate(data))
-    if not isinstance(data, dict):
-        return None
-    for key, value in data.items():
-        if isinstance(value, str) and str(key).lower() in _KEYS and value.strip():
-            return value
-    found = (_find(value, level + 1) for value in data.values() if isinstance(value, dict | list))
-    return next((code for code in found if code is not None), None)
+    if isinstance(data, dict):
+        yield from (v for k, v in data.items() if isinstance(v, str) and str(k).lower() in _KEYS and v.strip())
+        for value in data.values():
+            yield from _texts(value, level + 1)
 
 
 def _strings(text: str, start: int) -> Iterator[tuple[int, int]]:

@@ -69,6 +69,8 @@ def _only_expression(names: Names) -> tuple[Node, Node] | None:
 
 def _shape_run(sheet: Sheet, names: Names, run: Binding, offers: Offers) -> Sheet:
     dropped = _statements_about(names, run, offers)
+    if _goes_on(dropped, run):
+        return wrap_statements(sheet, names)
     function = run.function
     statement = _top_statement(run.node)
     edits = [sheet.blank(node.start, node.end) for node in dropped]
@@ -78,11 +80,38 @@ def _shape_run(sheet: Sheet, names: Names, run: Binding, offers: Offers) -> Shee
         return _wrap_run(sheet.apply(edits))
     if function.kind in GENERATORS:
         return sheet.apply(edits)
+    edits.extend(_missing_params(names, function))
     if function.kind == "function_declaration":
         if not is_async(function):
             edits.append(Edit(function.start, function.start, "async "))
         return sheet.apply(edits)
     return sheet.apply([*edits, *_as_declaration(sheet, statement, function)])
+
+
+def _missing_params(names: Names, function: Node) -> list[Edit]:
+    """`run()` that uses `params` all the same gets it."""
+    parameters = function.get("parameters")
+    if parameters is None or parameters.named_children():
+        return []
+    used = any(reference.name == "params" and reference.node.is_within(function) for reference in names.free)
+    return [Edit(parameters.start + 1, parameters.end - 1, "params")] if used else []
+
+
+def _goes_on(statements: list[Node], run: Binding) -> bool:
+    """Whether the top of the program returns something made of what `run(params)` gave."""
+    calls = [reference.node.parent for reference in run.references if reference.node.field == "function"]
+    given = [call.get("arguments") for call in calls if call is not None]
+    if not all(arguments is not None and arguments.text == "(params)" for arguments in given):
+        return False
+    return any(_is_more_than_a_call(node) for node in statements if node.kind == "return_statement")
+
+
+def _is_more_than_a_call(statement: Node) -> bool:
+    value = next(iter(statement.named_children()), None)
+    while value is not None and value.kind == "await_expression":
+        value = next(iter(value.named_children()), None)
+    callee = value.get("function") if value is not None and value.kind == "call_expression" else None
+    return value is not None and value.kind != "identifier" and (callee is None or callee.text != "run")
 
 
 def _is_alone(statement: Node) -> bool:

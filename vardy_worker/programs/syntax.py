@@ -278,6 +278,11 @@ def enclosing_function(node: Node) -> Node | None:
     return next((ancestor for ancestor in node.ancestors() if ancestor.kind in FUNCTIONS), None)
 
 
+def is_generator(function: Node) -> bool:
+    """Whether a function node is declared with `*`."""
+    return function.kind in GENERATORS or (function.kind == "method_definition" and function.has_token("*"))
+
+
 def is_async(function: Node) -> bool:
     """Whether a function node is declared `async`."""
     return function.has_token("async")

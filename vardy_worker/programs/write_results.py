@@ -10,6 +10,7 @@ and callbacks, without regard to the order of statements.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,14 @@ _HINT = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Assignment:
+    """One place that gives a variable a value."""
+
+    target: Node
+    held: _Holds | None
+
+
 class _Flow:
     """Which variables and expressions hold placeholders."""
 
@@ -57,6 +66,7 @@ class _Flow:
             id(call.node) for call in subject.calls if call.spec is not None and call.spec.kind is FunctionKind.WRITE
         }
         self._bindings: dict[int, _Holds] = {}
+        self._assigned: dict[int, dict[int, _Assignment]] = {}
         self._returns: dict[int, _Holds] = {}
         self._memo: dict[int, _Holds | None] = {}
         self._depth = 0
@@ -77,7 +87,10 @@ class _Flow:
 
     def _step(self, node: Node) -> None:
         if node.kind == "variable_declarator":
-            self._bind(node.get("name"), node.get("value"))
+            name = node.get("name")
+            if name is not None and node.get("value") is None:
+                self._assign(name, None)
+            self._bind(name, node.get("value"))
         elif node.kind in {"assignment_expression", "augmented_assignment_expression"}:
             self._bind(node.get("left"), node.get("right"))
         elif node.kind == "for_in_statement":
@@ -140,9 +153,15 @@ class _Flow:
         if target.kind == "array_pattern":
             self._bind_array(target, bare(value))
             return
-        held = self.holds(value)
+        self._assign(target, self.holds(value))
+
+    def _assign(self, target: Node, held: _Holds | None) -> None:
         if held is not None:
             self._mark(target, held)
+            return
+        binding = self.names.declared(target) or self.names.binding(target)
+        if binding is not None:
+            self._assigned.setdefault(id(binding), {})[id(target)] = _Assignment(target, None)
 
     def _bind_array(self, target: Node, value: Node) -> None:
         """`const [a, b] = await Promise.all([f(), g()])`: place by place."""
@@ -177,7 +196,9 @@ class _Flow:
             binding = self.names.declared(name) or self.names.binding(name)
             if binding is not None:
                 # What is taken out of a list or of a placeholder is a placeholder.
-                self._bindings.setdefault(id(binding), held if plain else _Holds.RESULT)
+                taken = held if plain else _Holds.RESULT
+                self._bindings.setdefault(id(binding), taken)
+                self._assigned.setdefault(id(binding), {})[id(name)] = _Assignment(name, taken)
 
     def holds(self, node: Node) -> _Holds | None:
         """What an expression holds, as far as is known by now."""
@@ -194,7 +215,11 @@ class _Flow:
             return _Holds.RESULT
         if node.kind in {"identifier", "shorthand_property_identifier"}:
             binding = self.names.binding(node)
-            return self._bindings.get(id(binding)) if binding is not None else None
+            held = self._bindings.get(id(binding)) if binding is not None else None
+            if held is None or binding is None:
+                return None
+            assigned = list(self._assigned.get(id(binding), {}).values())
+            return held if any(a.held is not None for a in _reaching(assigned, node)) else None
         if node.kind == "await_expression":
             return self.holds(node.named_children()[0]) if node.named_children() else None
         if node.kind in {"member_expression", "subscript_expression"}:
@@ -243,6 +268,42 @@ class _Flow:
         return None
 
 
+def _reaching(assigned: list[_Assignment], use: Node) -> list[_Assignment]:
+    """The assignments whose value a use of the variable can see.
+
+    Going back through the text from the use, the first assignment that lies on every way
+    to it hides those before. In a loop, and from inside of another function, later ones
+    count too.
+    """
+    function = enclosing_function(use)
+    if any(enclosing_function(a.target) is not function for a in assigned):
+        return assigned
+    seen = [a for a in assigned if a.target.start > use.start and _share_loop(a.target, use)]
+    for assignment in sorted(assigned, key=lambda a: -a.target.start):
+        if assignment.target.start > use.start:
+            continue
+        seen.append(assignment)
+        block = next((n for n in assignment.target.ancestors() if n.kind in _BRANCHES or n.kind in FUNCTIONS), None)
+        if block is None or block.kind in FUNCTIONS or use.is_within(block):
+            break
+    return seen
+
+
+def _share_loop(first: Node, second: Node) -> bool:
+    return any(node.kind in _LOOPS and second.is_within(node) for node in first.ancestors())
+
+
+_LOOPS = frozenset({"for_statement", "for_in_statement", "while_statement", "do_statement"})
+_BRANCHES = _LOOPS | {
+    "if_statement",
+    "else_clause",
+    "try_statement",
+    "catch_clause",
+    "switch_case",
+    "switch_default",
+    "ternary_expression",
+    "binary_expression",
+}
 _STEPS = frozenset(
     {
         "variable_declarator",
@@ -288,11 +349,12 @@ def check_write_results(subject: Subject, findings: Findings) -> None:
     flow.settle()
     for node in subject.tree.root.walk():
         for part, how in _uses(flow, node):
-            if flow.holds(part) is _Holds.RESULT:
+            held = flow.holds(part)
+            if held is _Holds.RESULT or (held is _Holds.LIST and how in _COERCES_LISTS):
                 findings.add(
                     "program.write_result_used",
                     part,
-                    f"`{short_text(part)}` is the result of a write and is {how}.",
+                    f"`{short_text(part)}` is what a write returned, and it is {how}.",
                     _HINT,
                 )
 
@@ -327,6 +389,7 @@ _LOOKED_AT = {
     "for_in_statement": ("right", "looped over"),
     "subscript_expression": ("index", "used as a key"),
 }
+_COERCES_LISTS = frozenset({"put into a text", "asked for `join()`", "asked for `toString()`"})
 _TAKEN_IN = {
     "spread_element": "spread",
     "template_substitution": "put into a text",

@@ -37,6 +37,9 @@ TICKET = "await create_ticket({customer_id: 1, title: 'a'})"
         ),
         f"let count = 0; {MAIL}; count += 1; return `${{count}} sent`;",
         f"try {{ {MAIL}; return 'sent'; }} catch (error) {{ return error.message; }}",
+        f"let r = await get_customer({{customer_id: 1}}); if (r.ok) r = {MAIL}; return r;",
+        f"let r = {MAIL}; r = await get_customer({{customer_id: 1}}); return r.ok ? 1 : 2;",
+        f"let r; r = {TICKET}; await refund_payment({{payment_id: r.id, amount_cents: 1}}); r = 5; return r + 1;",
         (
             "const c = await get_customer({customer_id: 1}); if (c.active && c.age > 3) return `${c.name}`; "
             "return { ...c };"
@@ -94,6 +97,10 @@ def test_handing_a_write_s_result_on_passes(codes: Codes, body: str) -> None:
         f"const {{ data: {{ ok: fine }} }} = {MAIL}; return !fine;",
         f"const {{ id, ...rest }} = {MAIL}; return rest;",
         f"let r; r = {MAIL}; if (r) return 1; return 2;",
+        f"let r = {MAIL}; if (params.x) r = 1; return r ? 1 : 2;",
+        f"let r = 1; for (const x of params.xs) {{ if (r) console.log(x); r = {MAIL}; }} return 1;",
+        f"let r = 1; const ok = () => r === 1; r = {MAIL}; return ok();",
+        f"const ids = []; ids.push(({MAIL}).id); return ids.join(', ');",
         f"let r = null; if (params.x) {{ r = {MAIL}; }} if (r) return 1; return 2;",
         f"const r = {MAIL}; const s = r; const t = s.data; return t.ok === true;",
         "const p = send_email({to: 'a', body: 'b'}); const r = await p; return r.ok ? 1 : 2;",
