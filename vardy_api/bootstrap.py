@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anyio.to_thread import run_sync
+
 from vardy_api.http.application import Api, make_app
+from vardy_api.late_queue import LateQueue
 from vardy_api.operations.facade import Ports, make_operations
 from vardy_worker.clock import SystemClock
 from vardy_worker.contracts.errors import RulesError, SettingsError, StoreUnavailable
@@ -39,7 +43,7 @@ def build_api(settings: Settings) -> Api:
     client = connect(settings.redis_url)
     documents = RedisDocuments(client, settings.namespace)
     feed = RedisChangeFeed(settings.redis_url, settings.namespace)
-    queue = CeleryQueue(make_celery(settings), settings)
+    queue = LateQueue(lambda: CeleryQueue(make_celery(settings), settings))
     ports = Ports(
         store=RedisJobStore(client, settings.namespace),
         documents=documents,
@@ -57,9 +61,12 @@ def build_api(settings: Settings) -> Api:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         if isinstance(app, Api):
             app.began(asyncio.get_running_loop())
+        loading = threading.Thread(target=queue.load, name="vardy-load-queue")
+        loading.start()
         yield
         operations.jobs.stop_waiting()
         await feed.aclose()
+        await run_sync(loading.join)
         queue.close()
         client.close()
 
