@@ -110,25 +110,6 @@ def test_a_call_past_its_own_timeout_is_an_unknown_outcome_and_the_others_are_no
     assert "may still do so" in hung.message
 
 
-def test_the_common_deadline_ends_every_call(run: Run, call_of: CallOf) -> None:
-    release = threading.Event()
-    functions = Functions()
-
-    @functions.read
-    def hangs() -> None:
-        release.wait(10)
-
-    outcomes = run(functions).call_many([call_of("hangs")] * 3, seconds=0.05, in_flight_max=2)
-    release.set()
-    assert [getattr(outcome, "code", "never began") for outcome in outcomes] == [
-        "function.timeout",
-        "function.timeout",
-        "never began",
-    ]
-    assert isinstance(outcomes[2], CallFailed)
-    assert outcomes[2].retryable
-
-
 def test_a_deadline_that_has_passed_means_nothing_is_called(run: Run, call_of: CallOf) -> None:
     called: list[int] = []
     functions = Functions()
@@ -181,6 +162,30 @@ class HandClock:
 
     def monotonic(self) -> float:
         return self.seconds
+
+
+def test_the_common_deadline_ends_every_call(run: Run, call_of: CallOf) -> None:
+    clock = HandClock()
+    both_hang, release = threading.Barrier(3), threading.Event()
+    functions = Functions()
+
+    @functions.read
+    def hangs() -> None:
+        both_hang.wait(10)
+        release.wait(10)
+
+    @functions.read
+    def passes_the_deadline() -> None:
+        both_hang.wait(10)
+        clock.seconds = 100
+
+    host = run(functions, clock=clock)
+    calls = [call_of("hangs"), call_of("hangs"), call_of("passes_the_deadline"), call_of("hangs")]
+    first, second, _, last = host.runtime.call_many(calls, deadline=20, in_flight_max=3, result_bytes_max=100)
+    release.set()
+    assert (first.code, second.code) == ("function.timeout", "function.timeout")
+    assert isinstance(last, CallFailed)
+    assert last.retryable
 
 
 def test_the_timeout_of_a_call_begins_when_a_thread_takes_it_up(run: Run, call_of: CallOf) -> None:
