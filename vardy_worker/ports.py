@@ -185,6 +185,9 @@ class JobStore(Protocol):
     ) -> Submitted | Replayed | KeyReused:
         """Stores a new `QUEUED` job, its index entries and its due time, in one step."""
 
+    def submitted_under(self, claim: IdempotencyClaim) -> Replayed | KeyReused | None:
+        """What `submit` would answer for a key that was used before; None for one that was not."""
+
     def get(self, job_id: str) -> JobRecord | None:
         """The whole record."""
 

@@ -71,6 +71,18 @@ def test_submitting_again_does_not_undo_what_became_of_the_job(store: JobStore) 
     assert store.take_due(limit=10, hide_ms=1000) == []
 
 
+def test_what_was_submitted_under_a_key_is_known_without_submitting(world: World) -> None:
+    store = world.store
+    assert store.submitted_under(claim_of()) is None
+    job = queued_job()
+    store.submit(job, claim_of(), due_at_ms=NOW_MS)
+    assert store.submitted_under(claim_of()) == Replayed(job.id)
+    assert store.submitted_under(claim_of("b" * 64)) == KeyReused(job.id)
+    assert store.submitted_under(claim_of(scope="desk")) is None
+    world.forward(100)
+    assert store.submitted_under(claim_of()) is None
+
+
 def test_a_key_reused_with_the_same_body_answers_with_the_first_job(store: JobStore) -> None:
     first, second = queued_job(), queued_job()
     assert store.submit(first, claim_of(), due_at_ms=NOW_MS) == Submitted(first.id)

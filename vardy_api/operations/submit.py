@@ -19,7 +19,7 @@ from vardy_worker.contracts.limits import Limits
 from vardy_worker.contracts.user import Scope
 from vardy_worker.documents import read_catalogue, read_recipe
 from vardy_worker.logs import get_logger
-from vardy_worker.ports import IdempotencyClaim, KeyReused, Replayed
+from vardy_worker.ports import IdempotencyClaim, KeyReused, Replayed, Submitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,6 +86,36 @@ class SubmitOperations:
             return self._submit(caller, submission, claim)
 
     def _submit(self, caller: Caller, submission: Submission, claim: IdempotencyClaim | None) -> Accepted:
+        try:
+            recipe = self._checked(caller, submission)
+        except RequestError:
+            # What was true when the key was first used may have changed since.
+            earlier = self._store.submitted_under(claim) if claim else None
+            if earlier is None:
+                raise
+            return self._again(caller, earlier)
+        now_ms = self._clock.now_ms()
+        record = JobRecord(
+            id=new_job_id(), owner=caller.key.owner, submission=submission, recipe=recipe, created_at_ms=now_ms
+        )
+        stored = self._store.submit(record, claim, due_at_ms=now_ms + PUBLISHED_WITHIN_MS)
+        if not isinstance(stored, Submitted):
+            return self._again(caller, stored)
+        self._changes.publish("run", record.id)
+        _log.info("job_submitted", job_id=record.id, key_id=caller.key.id)
+        return Accepted(record, replayed=False)
+
+    def _again(self, caller: Caller, earlier: Replayed | KeyReused) -> Accepted:
+        if isinstance(earlier, KeyReused):
+            raise RequestError(
+                "The Idempotency-Key was used with another body; use a new key for a new job.",
+                code="idempotency.mismatch",
+                details={"job": earlier.job_id},
+            )
+        return Accepted(self._jobs.read(caller, earlier.job_id), replayed=True)
+
+    def _checked(self, caller: Caller, submission: Submission) -> Recipe | None:
+        """The recipe of a submission that may be stored."""
         recipe = self._recipe(submission)
         if submission.judge or (recipe is not None and recipe.judge):
             caller.need(Scope.JUDGE)
@@ -93,22 +123,7 @@ class SubmitOperations:
         check_callback(submission)
         if submission.functions is not None:
             check_functions(submission.functions, submission.user, read_catalogue(self._documents))
-        now_ms = self._clock.now_ms()
-        record = JobRecord(
-            id=new_job_id(), owner=caller.key.owner, submission=submission, recipe=recipe, created_at_ms=now_ms
-        )
-        stored = self._store.submit(record, claim, due_at_ms=now_ms + PUBLISHED_WITHIN_MS)
-        if isinstance(stored, KeyReused):
-            raise RequestError(
-                "The Idempotency-Key was used with another body; use a new key for a new job.",
-                code="idempotency.mismatch",
-                details={"job": stored.job_id},
-            )
-        if isinstance(stored, Replayed):
-            return Accepted(self._jobs.read(caller, stored.job_id), replayed=True)
-        self._changes.publish("run", record.id)
-        _log.info("job_submitted", job_id=record.id, key_id=caller.key.id)
-        return Accepted(record, replayed=False)
+        return recipe
 
     def _recipe(self, submission: Submission) -> Recipe | None:
         if submission.recipe is None:

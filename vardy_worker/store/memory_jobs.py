@@ -97,14 +97,25 @@ class MemoryJobStore:
             if self._job(record.id):
                 return Submitted(record.id)
             if claim:
-                job_id, body, until_ms = self._claims.get((claim.scope, claim.key), ("", "", 0))
-                if until_ms > self._clock.now_ms() and self._job(job_id):
-                    return Replayed(job_id) if body == claim.body_sha256 else KeyReused(job_id)
+                earlier = self._submitted_under(claim)
+                if earlier:
+                    return earlier
                 until_ms = self._clock.now_ms() + claim.keep_seconds * 1000
                 self._claims[claim.scope, claim.key] = (record.id, claim.body_sha256, until_ms)
             self._jobs[record.id] = _Job(fields, frozenset(record_indexes(record)))
             self._due[record.id] = due_at_ms
             return Submitted(record.id)
+
+    def submitted_under(self, claim: IdempotencyClaim) -> Replayed | KeyReused | None:
+        """See `JobStore.submitted_under`."""
+        with self._lock:
+            return self._submitted_under(claim)
+
+    def _submitted_under(self, claim: IdempotencyClaim) -> Replayed | KeyReused | None:
+        job_id, body, until_ms = self._claims.get((claim.scope, claim.key), ("", "", 0))
+        if until_ms <= self._clock.now_ms() or not self._job(job_id):
+            return None
+        return Replayed(job_id) if body == claim.body_sha256 else KeyReused(job_id)
 
     def get(self, job_id: str) -> JobRecord | None:
         """See `JobStore.get`."""

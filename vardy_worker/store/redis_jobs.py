@@ -106,6 +106,15 @@ class RedisJobStore:
         }
         return kinds[outcome](job_id.decode())
 
+    def submitted_under(self, claim: IdempotencyClaim) -> Replayed | KeyReused | None:
+        """See `JobStore.submitted_under`."""
+        with translated():
+            fields = self._client.hmget(self._keys.idempotency(claim.scope, claim.key), ["job_id", "body"])
+        job_id, body = cast("list[bytes | None]", fields)
+        if job_id is None or body is None or self.version(job_id.decode()) is None:
+            return None
+        return (Replayed if body.decode() == claim.body_sha256 else KeyReused)(job_id.decode())
+
     def get(self, job_id: str) -> JobRecord | None:
         """See `JobStore.get`."""
         with translated():

@@ -147,6 +147,17 @@ def test_a_key_reused_with_another_body_is_refused(http: httpx.Client) -> None:
     assert (answer.status_code, answer.json()["code"]) == (422, "idempotency.mismatch")
 
 
+def test_a_key_replays_even_when_the_body_would_no_longer_be_taken(http: httpx.Client) -> None:
+    http.put("/v1/recipes/days", json={"source": "async function run() { return 1; }"})
+    headers = {"Idempotency-Key": "k1"}
+    first = http.post("/v1/run", json=run_body(recipe="days"), headers=headers).json()
+    http.delete("/v1/recipes/days")
+    assert http.post("/v1/run", json=run_body(recipe="days"), headers=headers).json()["id"] == first["id"]
+    assert http.post("/v1/run", json=run_body(recipe="days")).json()["code"] == "recipe.not_found"
+    other = http.post("/v1/run", json=run_body(recipe="none"), headers=headers)
+    assert other.json()["code"] == "idempotency.mismatch"
+
+
 def test_a_key_belongs_to_its_owner(api: ApiWorld, http: httpx.Client) -> None:
     mine = http.post("/v1/run", json=run_body(), headers={"Idempotency-Key": "k1"})
     other = api.http(api.token(owner="desk")).post("/v1/run", json=run_body(), headers={"Idempotency-Key": "k1"})
