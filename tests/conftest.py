@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,10 +19,15 @@ if TYPE_CHECKING:
     from redis import Redis
 
 
+IN_MEMORY = Path("/dev/shm")  # noqa: S108 - a fresh folder is made in it
+"""Where there is one, the shared server's files live here: it syncs at every write."""
+
+
 @pytest.fixture(scope="session")
-def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+def redis_server() -> Iterator[EmbeddedServer]:
     """A real server. Tests share it, so they keep to their namespace and leave its settings alone."""
-    with EmbeddedServer(tmp_path_factory.mktemp("redis")) as server:
+    place = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else None
+    with TemporaryDirectory(prefix="vardy-tests-", dir=place) as folder, EmbeddedServer(Path(folder)) as server:
         yield server
 
 
