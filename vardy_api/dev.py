@@ -31,7 +31,11 @@ def run_dev(*, data_dir: Path, port: int = PORT, redis_url: str = "") -> int:
             _welcome(stack)
             while not stopping.wait(WATCH_SECONDS):
                 ended = stack.ended_child()
-                if ended is not None:
+                if ended is not None and ended.name == "worker" and ended.process.returncode == 0:
+                    # A worker ends by itself when too many of its functions hang.
+                    _say("The worker ended to be replaced; starting a new one.")
+                    stack.restart_worker()
+                elif ended is not None:
                     raise SettingsError(
                         f"The {ended.name} ended (exit code {ended.process.returncode}); everything is stopped.",
                         details={"process": ended.name},

@@ -409,6 +409,10 @@ class GoodArguments:
 class FunctionHost(Protocol):
     """The company's functions, running in this process."""
 
+    @property
+    def exhausted(self) -> bool:
+        """So many calls were given up and never ended that the process should be replaced."""
+
     def catalogue(self) -> Catalogue:
         """What is registered."""
 

@@ -57,6 +57,11 @@ class WorkerProcess:
         self.host.stop()
         log.info("worker.stopped", worker=self.name)
 
+    @property
+    def exhausted(self) -> bool:
+        """Too many functions hang in threads that nothing can end; the process should be replaced."""
+        return self.host.exhausted
+
     def run(self, job_id: str) -> None:
         """The run task."""
         if self.runs is None:

@@ -1,9 +1,12 @@
-"""The Celery tasks: one line each. Messages carry ids; the store decides what happens."""
+"""The Celery tasks. Messages carry ids; the store decides what happens."""
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import TYPE_CHECKING
 
+from vardy_worker.logs import get_logger
 from vardy_worker.queue import TASKS
 
 if TYPE_CHECKING:
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
 
     from vardy_worker.process import WorkerProcess
 
+log = get_logger(__name__)
+
 
 def register_tasks(celery: Celery, worker: Callable[[], WorkerProcess]) -> None:
     """Registers the tasks; `worker()` is the process that runs them, there once Celery has started it."""
@@ -20,7 +25,20 @@ def register_tasks(celery: Celery, worker: Callable[[], WorkerProcess]) -> None:
     @celery.task(name=TASKS["run"])  # type: ignore[untyped-decorator] # celery ships no types
     def run(job_id: str) -> None:
         worker().run(job_id)
+        drain_if_exhausted(worker())
 
     @celery.task(name=TASKS["commit"])  # type: ignore[untyped-decorator] # the same
     def commit(job_id: str) -> None:
         worker().commit(job_id)
+        drain_if_exhausted(worker())
+
+
+def drain_if_exhausted(worker: WorkerProcess) -> None:
+    """Asks this process to finish its jobs and end, for its supervisor to start a fresh one.
+
+    A function that hangs in a thread cannot be killed; so many of them leave no thread for
+    the next call.
+    """
+    if worker.exhausted:
+        log.error("worker.exhausted", worker=worker.name)
+        os.kill(os.getpid(), signal.SIGTERM)
