@@ -31,6 +31,9 @@ _LIMIT_TYPES = frozenset(
 _TYPE_TYPES = frozenset({"enum", "literal_error", "union_tag_invalid", "union_tag_not_found", "uuid_version"})
 """Errors that say the value is of another type, beside those that end in `_type` or `_parsing`."""
 
+_KEY_LABEL = "[key]"
+"""What pydantic appends to the place of a mapping's key that does not fit."""
+
 _SUBJECT = re.compile(r"^.*? should ")
 
 
@@ -61,6 +64,8 @@ def _one(details: ErrorDetails, value: JsonValue, schema: JsonObject) -> JsonObj
     kind = details["type"]
     absent = kind in {"missing", "extra_forbidden"}
     at = make_pointer(place_of(details["loc"], value, last_is_key=absent))
+    if details["loc"][-1:] == (_KEY_LABEL,):
+        return problem(at, "is a key that does not fit", "another key")
     wanted = expected(at_pointer(schema, at))
     if kind == "missing":
         return problem(at, "is missing", wanted)

@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
 from pydantic_core import core_schema
 
 from vardy_worker import Functions
 from vardy_worker.contracts.errors import RegistrationError
+from vardy_worker.contracts.execution import Ref
 from vardy_worker.functions.runtime import FunctionRuntime
 from vardy_worker.ports import BadArguments, GoodArguments
 
@@ -261,6 +262,24 @@ def test_a_union_names_all_its_members_and_no_label_of_the_validator() -> None:
     assert set(bad("either", {"target": 1, "person": {"sku": 5}})) == {"/person/name", "/person/sku"}
 
 
+def test_a_key_that_does_not_fit_is_told_from_its_value() -> None:
+    functions = Functions()
+
+    @functions.write
+    def set_stock(levels: dict[int, str]) -> None: ...
+
+    checked = FunctionRuntime(functions).check("set_stock", {"levels": {"7": "full", "seven": "full"}}, ())
+    assert isinstance(checked, BadArguments)
+    assert checked.problems == (
+        {"at": "/levels/seven", "message": "is a key that does not fit", "expected": "another key"},
+    )
+
+
+def test_a_shape_names_ten_keys_at_the_most() -> None:
+    message = bad("order", {"customer_id": {f"k{n}": n for n in range(12)}, "lines": []})["/customer_id"]
+    assert message.endswith("an object with k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, …")
+
+
 def test_the_words_of_a_companys_validator_are_not_repeated() -> None:
     checked = check("either", {"target": 1, "person": {"name": "SECRET-4711"}})
     assert isinstance(checked, BadArguments)
@@ -340,6 +359,50 @@ class Point:
                 lambda point: point.text[:3], return_schema=core_schema.str_schema()
             ),
         )
+
+
+class Moody(BaseModel):
+    """A model whose own writing fails."""
+
+    text: str
+
+    @field_serializer("text")
+    def _write(self, text: str) -> str:
+        if text.startswith("SECRET"):
+            msg = f"cannot write {text}"
+            raise ValueError(msg)
+        return "" if text == "empty" else text
+
+    @field_validator("text")
+    @classmethod
+    def _filled(cls, text: str) -> str:
+        if not text:
+            raise ValueError
+        return text
+
+
+def test_a_value_that_its_own_type_cannot_write_or_read_back_is_refused() -> None:
+    functions = Functions()
+
+    @functions.write
+    def count() -> dict[str, int]:
+        raise NotImplementedError
+
+    @functions.write
+    def go(moody: Moody, to: int) -> None: ...
+
+    host = FunctionRuntime(functions)
+    cannot_write = host.check("go", {"moody": {"text": "SECRET"}, "to": 1}, ())
+    assert isinstance(cannot_write, BadArguments)
+    assert "cannot be stored as JSON" in cannot_write.problems[0]["message"]
+    assert "SECRET" not in repr(cannot_write)
+    beside_a_reference = host.check(
+        "go", {"moody": {"text": "SECRET"}}, (Ref(at="/to", effect=0, path="/x"),), effects=["count"]
+    )
+    assert isinstance(beside_a_reference, BadArguments)
+    cannot_read_back = host.check("go", {"moody": {"text": "empty"}, "to": 1}, ())
+    assert isinstance(cannot_read_back, BadArguments)
+    assert cannot_read_back.problems[0]["at"] == "/moody/text"
 
 
 def test_a_value_that_does_not_survive_storing_is_refused_rather_than_changed() -> None:

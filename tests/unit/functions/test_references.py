@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from datetime import date
 from enum import Enum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
 from vardy_worker import Functions
 from vardy_worker.contracts.execution import Ref
@@ -194,6 +194,33 @@ def test_references_inside_an_argument_leave_holes_and_the_rest_of_it_is_checked
         "/mail/to": "is missing",
         "/mail/about/0": "must be an integer, not a string of 1 character",
         "/urgent": "must be a boolean, not an integer",
+    }
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    id: int
+    codes: list[Annotated[int, Field(le=10)]]
+
+
+def test_limits_and_unknown_names_around_a_hole_are_found() -> None:
+    functions = Functions()
+
+    @functions.write
+    def number() -> int:
+        raise NotImplementedError
+
+    @functions.write
+    def use(strict: Strict) -> None: ...
+
+    args = {"strict": {"codes": [11], "colour": "red"}}
+    refs = (Ref(at="/strict/id", effect=0),)
+    checked = FunctionRuntime(functions).check("use", args, refs, effects=["number"])
+    assert isinstance(checked, BadArguments)
+    assert {problem["at"]: problem["message"] for problem in checked.problems} == {
+        "/strict/codes/0": "breaks the limit maximum = 10",
+        "/strict/colour": "is not known here; the names are: id, codes",
     }
 
 

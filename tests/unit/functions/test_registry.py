@@ -258,6 +258,20 @@ def test_a_model_that_is_never_whole_is_refused_when_the_catalogue_is_built() ->
         build_catalogue(functions)
 
 
+def test_an_annotation_that_is_no_type_is_refused() -> None:
+    def wrong(number: int) -> int:
+        return number
+
+    wrong.__annotations__["number"] = "int +"
+    assert "A type of 'wrong' cannot be read" in refusal(lambda functions: functions.read(wrong))
+
+
+def test_a_builtin_without_a_signature_is_refused() -> None:
+    assert "The signature of 'next_item' cannot be read" in refusal(
+        lambda functions: functions.read(name="next_item")(next)
+    )
+
+
 def test_a_type_that_pydantic_cannot_compile_is_refused() -> None:
     def wrong(code: Annotated[str, Field(pattern="(")]) -> None: ...
 
