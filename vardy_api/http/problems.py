@@ -13,10 +13,9 @@ from vardy_api.shapes import Problem
 from vardy_worker.contracts.base import make_pointer
 from vardy_worker.contracts.errors import (
     PROBLEMS,
-    QueueUnavailable,
+    RecordTooNew,
     RequestError,
     RulesError,
-    StoreUnavailable,
     TransientError,
     VardyError,
 )
@@ -76,8 +75,10 @@ def problem_of(error: VardyError) -> Problem:
     """The problem document of an error of the use cases."""
     if isinstance(error, RequestError | RulesError) and error.code in PROBLEMS:
         return problem(error.code, error.message, _plain(error.details))
-    if isinstance(error, StoreUnavailable | QueueUnavailable | TransientError):
+    if isinstance(error, TransientError):
         return problem("service.unavailable", "The store cannot be reached now; try again shortly.")
+    if isinstance(error, RecordTooNew):
+        return problem("service.unavailable", error.message)
     return unexpected(error)
 
 

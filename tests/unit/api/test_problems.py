@@ -14,7 +14,7 @@ import pytest
 from tests.support.api import BODY_BYTES_MAX, ApiWorld, approve, run_body
 from tests.support.factories import ANA, LEA, effect
 from vardy_api.shapes import Problem
-from vardy_worker.contracts.errors import PROBLEMS, StoreUnavailable
+from vardy_worker.contracts.errors import PROBLEMS, RecordTooNew, StoreUnavailable
 from vardy_worker.contracts.execution import Ref
 from vardy_worker.contracts.journal import EffectRecord, EffectState
 from vardy_worker.contracts.policy import ApprovalNeed
@@ -191,6 +191,13 @@ def test_an_unforeseen_failure_tells_only_where_the_log_has_it(
 
 def test_a_store_that_is_down_says_when_to_come_back(api: ApiWorld, http: httpx.Client) -> None:
     assert CASES["service.unavailable"](api, http).headers["retry-after"] == "2"
+
+
+def test_a_record_of_a_newer_release_is_left_to_it(api: ApiWorld, http: httpx.Client) -> None:
+    job = api.job()
+    _raises(api, RecordTooNew("Upgrade this process."))
+    answer = http.get(f"/v1/jobs/{job.id}")
+    assert (answer.status_code, answer.json()["detail"]) == (503, "Upgrade this process.")
 
 
 def test_405_names_the_methods_that_are_taken(http: httpx.Client) -> None:
