@@ -65,11 +65,13 @@ def report_failure(error: Exception, *, as_json: bool) -> ExitCode:
         sys.stderr.flush()
         return failure.exit_code
     err = Output().stderr
-    err.print(Text("Error: ", style="bold red").append(visible(failure.message), style="not bold default"))
+    # Left to the terminal to wrap, so that commands in a sentence can be copied whole.
+    message = Text("Error: ", style="bold red").append(visible(failure.message), style="not bold default")
+    err.print(message, soft_wrap=True)
     for finding in failure.findings:
-        err.print(f"  {visible(finding)}")
+        err.print(f"  {visible(finding)}", soft_wrap=True)
     if (hint := _hint(failure)) is not None:
-        err.print(hint)
+        err.print(hint, soft_wrap=True)
     return failure.exit_code
 
 

@@ -97,7 +97,7 @@ class Session:
     def note(self, sentence: str) -> None:
         """Something a person should know that is not the outcome; left out of JSON runs."""
         if not self.as_json:
-            self.out.stderr.print(sentence, style="dim")
+            self.out.stderr.print(sentence, style="dim", soft_wrap=True)
 
     def confirm(self, action: str, *, yes: bool) -> None:
         """Asks at the terminal. Raises `CommandError` without one, or when the answer is no."""

@@ -1,0 +1,290 @@
+"""The command line as people and shells run it: a process of its own, over HTTP, in a terminal or a pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import uvicorn
+
+from tests.support.api import ApiWorld, LoopThread
+from tests.support.factories import effect
+from tests.support.terminal import Terminal
+from tests.support.waiting import eventually
+from vardy_worker.contracts.status import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from vardy_worker.contracts.job import JobRecord
+
+VARDY = (sys.executable, "-m", "vardy_api.cli")
+LEAD = ("--user", "lea", "--role", "support_lead")
+NOT_FOR_HTTP = {"celery", "kombu", "redis", "litellm", "wasmtime", "fastapi", "starlette", "uvicorn", "jsonschema"}
+NOT_FOR_HELP = NOT_FOR_HTTP | {"httpx", "vardy_api.client", "vardy_api.shapes", "vardy_worker.contracts.job"}
+LOADED = """
+import json, sys
+from vardy_api.cli.main import main
+code = main(sys.argv[1:])
+sys.stderr.write(json.dumps({"code": code, "modules": sorted(sys.modules)}))
+"""
+
+
+class _Served(uvicorn.Server):
+    def __init__(self, world: ApiWorld) -> None:
+        super().__init__(uvicorn.Config(world.app, port=0, log_config=None, timeout_graceful_shutdown=5))
+        self.ready = threading.Event()
+        self.url = ""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.url = f"http://127.0.0.1:{self.servers[0].sockets[0].getsockname()[1]}"
+        self.ready.set()
+
+
+@contextmanager
+def _served(world: ApiWorld) -> Iterator[str]:
+    server = _Served(world)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        assert server.ready.wait(20)
+        yield server.url
+    finally:
+        world.app.stop_waiting()
+        server.should_exit = True
+        thread.join(20)
+
+
+@pytest.fixture
+def world() -> Iterator[ApiWorld]:
+    loop = LoopThread()
+    yield ApiWorld(loop)
+    loop.close()
+
+
+@pytest.fixture
+def environment(world: ApiWorld) -> Iterator[dict[str, str]]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("VARDY_")}
+    for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "CI"):
+        kept.pop(name, None)
+    with _served(world) as url:
+        yield kept | {"TERM": "xterm-256color", "VARDY_URL": url, "VARDY_API_KEY": world.token()}
+
+
+def in_terminal(environment: Mapping[str, str], *arguments: str, columns: int = 80) -> Terminal:
+    return Terminal([*VARDY, *arguments], environment, columns=columns)
+
+
+def piped(environment: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*VARDY, *arguments],
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def stored(world: ApiWorld, job_id: str) -> JobRecord:
+    record = world.store.get(job_id)
+    assert record is not None
+    return record
+
+
+LONG = "cancel every order of the customer that was placed before the warehouse moved to the other town"
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_tables_fit_the_terminal_and_keep_whole_ids(world: ApiWorld, environment: dict[str, str], columns: int) -> None:
+    job = world.job(Status.PENDING_APPROVAL, effects=(effect(args={"payment_id": 1, "note": LONG}),))
+    for arguments in (("jobs", "list"), ("jobs", "show", job.id)):
+        with in_terminal(environment, *arguments, columns=columns) as terminal:
+            terminal.end()
+            assert terminal.is_coloured
+            assert job.id in terminal.plain
+            too_long = [line for line in terminal.plain.split("\n") if len(line) > columns]
+            # Commands to copy are never broken.
+            assert [line for line in too_long if not line.startswith("  vardy ")] == []
+
+
+def test_colour_stays_off_where_it_is_not_wanted(world: ApiWorld, environment: dict[str, str]) -> None:
+    world.job(Status.SUCCESS)
+    with in_terminal(environment | {"NO_COLOR": "1"}, "jobs", "list") as terminal:
+        assert terminal.end() == 0
+        assert "\x1b[3" not in terminal.shown
+    assert "\x1b" not in piped(environment, "jobs", "list").stdout
+
+
+def test_a_pipe_gets_whole_lines(world: ApiWorld, environment: dict[str, str]) -> None:
+    job = world.job(Status.PENDING_APPROVAL, effects=(effect(args={"note": LONG}),))
+    ran = piped(environment, "jobs", "show", job.id)
+    assert LONG in ran.stdout
+    assert not any(line.endswith(" ") for line in ran.stdout.splitlines())
+
+
+def test_a_person_sees_the_plan_before_approving_it(
+    world: ApiWorld, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def commit(_queue: str, job_id: str) -> None:
+        world.move(job_id, Status.COMMITTING, Status.SUCCESS)
+
+    monkeypatch.setattr(world.queue, "publish", commit)
+    job = world.job(Status.PENDING_APPROVAL, effects=(effect(args={"payment_id": 4711}),))
+    with in_terminal(environment, "approvals", "approve", job.id, *LEAD) as terminal:
+        terminal.wait_for("Approve this plan? [y/N]")
+        assert '{"payment_id": 4711}' in terminal.plain
+        assert "async function run" in terminal.plain
+        terminal.type("n")
+        assert terminal.end() == 1
+        assert "Nothing was changed" in terminal.plain
+    assert stored(world, job.id).decisions == ()
+    with in_terminal(environment, "approvals", "approve", job.id, *LEAD) as terminal:
+        terminal.wait_for("Approve this plan? [y/N]")
+        terminal.type("y")
+        assert terminal.end() == 0
+        assert "SUCCESS" in terminal.plain
+    decision = stored(world, job.id).decisions[0]
+    assert (decision.user.id, decision.via, decision.digest) == ("lea", "cli", job.digest)
+
+
+def test_a_plan_that_changes_while_a_person_reads_is_not_approved(world: ApiWorld, environment: dict[str, str]) -> None:
+    job = world.job(Status.PENDING_APPROVAL)
+    other = world.job(Status.PENDING_APPROVAL, effects=(effect(args={"payment_id": 666}),))
+    with in_terminal(environment, "approvals", "approve", job.id, *LEAD) as terminal:
+        terminal.wait_for("[y/N]")
+        world.move(
+            job.id,
+            Status.PENDING_APPROVAL,
+            Status.PENDING_APPROVAL,
+            {"plan": stored(world, other.id).plan, "revision": 2},
+        )
+        terminal.type("y")
+        assert terminal.end() == 4
+    assert stored(world, job.id).decisions == ()
+
+
+def test_a_wait_shows_the_status_until_the_job_settles(world: ApiWorld, environment: dict[str, str]) -> None:
+    job = world.job(Status.RUNNING)
+    with in_terminal(environment, "jobs", "wait", job.id) as terminal:
+        terminal.wait_for(f"{job.id} RUNNING")
+        world.move(job.id, Status.RUNNING, Status.SUCCESS, {"output": {"open": 3}})
+        assert terminal.end() == 0
+        assert '"open": 3' in terminal.plain
+
+
+def test_ctrl_c_ends_a_wait_and_not_the_job(world: ApiWorld, environment: dict[str, str]) -> None:
+    job = world.job(Status.RUNNING)
+    with in_terminal(environment, "jobs", "wait", job.id) as terminal:
+        terminal.wait_for(f"{job.id} RUNNING")
+        terminal.interrupt()
+        assert terminal.end() == 130
+        assert f"`vardy jobs wait {job.id}`" in terminal.plain
+        assert "Traceback" not in terminal.plain
+    assert stored(world, job.id).status is Status.RUNNING
+
+
+def test_bulk_work_asks_and_shows_its_progress(world: ApiWorld, environment: dict[str, str]) -> None:
+    jobs = [world.job(Status.PENDING_APPROVAL).id for _ in range(3)]
+    with in_terminal(environment, "jobs", "cancel", *jobs, "--user", "ana") as terminal:
+        terminal.wait_for("Cancel 3 jobs")
+        terminal.type("y")
+        assert terminal.end() == 0
+        assert "3/3" in terminal.plain
+    assert [stored(world, job).status for job in jobs] == [Status.CANCELLED] * 3
+
+
+def test_json_in_a_terminal_is_nothing_but_json(world: ApiWorld, environment: dict[str, str]) -> None:
+    job = world.job(Status.SUCCESS)
+    with in_terminal(environment, "jobs", "wait", job.id, "--json") as terminal:
+        assert terminal.end() == 0
+        assert json.loads(terminal.shown)["id"] == job.id
+
+
+def test_a_reader_that_goes_away_is_no_error_message(world: ApiWorld, environment: dict[str, str]) -> None:
+    for _ in range(30):
+        world.job(Status.SUCCESS)
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as closed:
+        ran = subprocess.run(
+            [*VARDY, "jobs", "list", "--json"],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
+    assert (ran.returncode, ran.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("vardy app", ["approvals"]),
+        ("vardy approvals ", ["list", "show", "approve", "deny"]),
+        ("vardy jobs list --status PEN", ["PENDING_APPROVAL"]),
+        ("vardy keys create --scope de", ["decide"]),
+    ],
+)
+def test_shells_complete_commands_and_values(environment: dict[str, str], words: str, offered: list[str]) -> None:
+    position = len(words.split(" ")) - 1
+    asked = {"_VARDY_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(position)}
+    assert piped(environment | asked).stdout.split() == offered
+
+
+def loaded(environment: Mapping[str, str], *arguments: str) -> dict[str, Any]:
+    ran = subprocess.run(
+        [sys.executable, "-c", LOADED, *arguments],
+        env=dict(environment),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    found: dict[str, Any] = json.loads(ran.stderr)
+    return found
+
+
+def test_help_loads_nothing_heavy(environment: dict[str, str]) -> None:
+    for arguments in (("--help",), ("jobs", "list", "--help")):
+        found = loaded(environment, *arguments)
+        assert found["code"] == 0
+        assert not NOT_FOR_HELP & set(found["modules"])
+
+
+def test_commands_over_http_load_no_server_library(world: ApiWorld, environment: dict[str, str]) -> None:
+    job = world.job(Status.PENDING_APPROVAL)
+    for arguments in (("jobs", "list"), ("approvals", "show", job.id)):
+        found = loaded(environment, *arguments)
+        assert found["code"] == 0
+        assert not NOT_FOR_HTTP & set(found["modules"])
+
+
+def test_a_long_wait_ends_as_soon_as_the_job_does(
+    world: ApiWorld, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submitted: list[str] = []
+    monkeypatch.setattr(world.queue, "publish", lambda _queue, job_id: submitted.append(job_id))
+    with subprocess.Popen(
+        [*VARDY, "run", "refund it", "--user", "ana", "--json"],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert eventually(lambda: bool(submitted), seconds=30)
+        world.move(submitted[0], Status.QUEUED, Status.RUNNING)
+        world.move(submitted[0], Status.RUNNING, Status.SUCCESS, {"output": 1})
+        out, _ = process.communicate(timeout=30)
+    assert (process.returncode, json.loads(out)["status"]) == (0, "SUCCESS")
