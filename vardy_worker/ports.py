@@ -212,8 +212,11 @@ class JobStore(Protocol):
     def request_cancel(self, job_id: str, *, by: str) -> bool:
         """Marks a `RUNNING` or `COMMITTING` job; whoever holds it stops at the next safe point."""
 
-    def take_due(self, *, limit: int, hide_ms: int) -> Sequence[DueJob]:
-        """Jobs that are due by the server's clock; each is hidden from other copies for `hide_ms`."""
+    def take_due(self, *, limit: int, hide_ms: int, hide_queued_ms: int | None = None) -> Sequence[DueJob]:
+        """Jobs that are due by the server's clock; each is hidden from other copies for `hide_ms`.
+
+        `QUEUED` ones are hidden for `hide_queued_ms` where it is given.
+        """
 
     def rebuild_due(self, *, grace_ms: int) -> int:
         """Adds a due time to live jobs that have none; returns how many were found."""

@@ -30,6 +30,10 @@ log = get_logger(__name__)
 DUE_BATCH = 200
 HIDE_MS = 5_000
 """A job that was looked at is looked at again after this time, if it is still due."""
+BACKLOG_DEPTH = 500
+"""More waiting messages than this are a backlog: its jobs are looked at more rarely, so that a
+look costs the same however long the queue is."""
+HIDE_IN_BACKLOG_MS = 60_000
 REBUILD_SECONDS = 60.0
 BEAT_SECONDS = 5.0
 BEAT_TTL_SECONDS = 20
@@ -86,7 +90,8 @@ class Reconciler:
             self._store.rebuild_due(grace_ms=HIDE_MS)
             self._next_rebuild = now + REBUILD_SECONDS
         acted = 0
-        while due := self._store.take_due(limit=DUE_BATCH, hide_ms=HIDE_MS):
+        hide_queued_ms = HIDE_IN_BACKLOG_MS if self._queue.depth("run") > BACKLOG_DEPTH else HIDE_MS
+        while due := self._store.take_due(limit=DUE_BATCH, hide_ms=HIDE_MS, hide_queued_ms=hide_queued_ms):
             oldest = {name: self._queue.oldest_published_ms(name) for name in ("run", "commit")}
             acted += sum(self._handle(job, oldest) for job in due)
             if len(due) < DUE_BATCH:

@@ -298,3 +298,14 @@ def test_a_plan_that_waits_for_people_is_due_again_when_it_expires(world: World)
     assert store.take_due(limit=10, hide_ms=0) == []
     world.forward(31)
     assert [due.job_id for due in store.take_due(limit=10, hide_ms=0)] == [job.id]
+
+
+def test_a_queued_job_may_be_hidden_for_longer_than_the_others(world: World) -> None:
+    queued, running = submitted(world.store), submitted(world.store)
+    claim(world.store, running.id)
+    world.forward(3600)
+    assert len(world.store.take_due(limit=10, hide_ms=1000, hide_queued_ms=60_000)) == 2
+    world.forward(2)
+    assert [due.job_id for due in world.store.take_due(limit=10, hide_ms=1000)] == [running.id]
+    world.forward(60)
+    assert queued.id in [due.job_id for due in world.store.take_due(limit=10, hide_ms=1000)]

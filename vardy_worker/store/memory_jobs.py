@@ -230,7 +230,7 @@ class MemoryJobStore:
             self._tell(job_id)
             return True
 
-    def take_due(self, *, limit: int, hide_ms: int) -> Sequence[DueJob]:
+    def take_due(self, *, limit: int, hide_ms: int, hide_queued_ms: int | None = None) -> Sequence[DueJob]:
         """See `JobStore.take_due`."""
         with self._lock:
             now = self._clock.now_ms()
@@ -240,7 +240,8 @@ class MemoryJobStore:
                 if job is None:
                     self._due.pop(job_id, None)
                     continue
-                self._due[job_id] = now + hide_ms
+                hide_by_status = {Status.QUEUED: hide_ms if hide_queued_ms is None else hide_queued_ms}
+                self._due[job_id] = now + hide_by_status.get(job.status, hide_ms)
                 taken.append(
                     DueJob(
                         job_id=job_id,

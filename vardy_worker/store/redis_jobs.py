@@ -237,9 +237,10 @@ class RedisJobStore:
         keys = [self._keys.job(job_id), self._keys.events(job_id)]
         return bool(self._scripts.run("request_cancel", keys, [job_id, self._keys.changed, dump_json(by)]))
 
-    def take_due(self, *, limit: int, hide_ms: int) -> Sequence[DueJob]:
+    def take_due(self, *, limit: int, hide_ms: int, hide_queued_ms: int | None = None) -> Sequence[DueJob]:
         """See `JobStore.take_due`."""
-        rows = self._scripts.run("take_due", [self._keys.due], [self._job_prefix, limit, hide_ms])
+        args: list[Arg] = [self._job_prefix, limit, hide_ms, hide_ms if hide_queued_ms is None else hide_queued_ms]
+        rows = self._scripts.run("take_due", [self._keys.due], args)
         return [_due_job(row) for row in rows]
 
     def rebuild_due(self, *, grace_ms: int) -> int:

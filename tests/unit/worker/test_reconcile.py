@@ -7,7 +7,7 @@ from vardy_worker.contracts.job import JobRecord
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import Change, Changed, Claimed
 from vardy_worker.queue import MemoryQueue
-from vardy_worker.reconcile import HIDE_MS, Reconciler
+from vardy_worker.reconcile import BACKLOG_DEPTH, HIDE_MS, Reconciler
 from vardy_worker.settings import load_settings
 from vardy_worker.store.memory_documents import MemoryPresence
 from vardy_worker.store.memory_jobs import MemoryJobStore
@@ -75,6 +75,24 @@ def test_a_backlog_causes_no_storm(around: Around) -> None:
     around.clock.forward(60)
     assert around.reconciler.look() == 0
     assert around.queue.depth("run") == 50
+
+
+def test_a_job_of_a_lost_worker_is_found_in_a_long_backlog(around: Around) -> None:
+    lost = around.submit()
+    around.claim(lost)
+    for _ in range(BACKLOG_DEPTH + 1):
+        around.queue.publish("run", around.submit().id)
+    around.clock.forward(6)
+    assert around.reconciler.look() == 1
+
+
+def test_the_jobs_of_a_long_backlog_are_not_looked_at_again_at_once(around: Around) -> None:
+    for _ in range(BACKLOG_DEPTH + 1):
+        around.queue.publish("run", around.submit().id)
+    around.clock.forward(6)
+    around.reconciler.look()
+    around.clock.forward(HIDE_MS / 1000 + 1)
+    assert around.store.take_due(limit=10, hide_ms=0) == []
 
 
 def test_a_lost_job_is_found_behind_newer_messages(around: Around) -> None:
