@@ -107,22 +107,16 @@ def validation_problem(error: RequestValidationError) -> Problem:
     return problem("request.invalid", f"{where}: {first['message']}", {"problems": problems})
 
 
-_ROUTING = {404: "request.not_found", 405: "request.method", 413: "request.too_large", 400: "request.malformed"}
-
-
 def routing_problem(error: HTTPException, request: Request) -> Problem:
     """What the framework itself refuses: no such address, another method."""
-    code = _ROUTING.get(error.status_code)
-    match code:
-        case "request.not_found":
-            detail = f"There is nothing at {request.url.path[:200]}."
-        case "request.method":
-            detail = f"{request.url.path[:200]} does not take {request.method}."
-        case None:
-            return unexpected(error)
+    path = request.url.path[:200]
+    match error.status_code:
+        case 404:
+            return problem("request.not_found", f"There is nothing at {path}.")
+        case 405:
+            return problem("request.method", f"{path} does not take {request.method}.")
         case _:
-            detail = PROBLEMS[code][1]
-    return problem(code, detail)
+            return unexpected(error)
 
 
 def install_problem_handlers(app: FastAPI) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.factories import ANA
+from vardy_worker.contracts.errors import StoreUnavailable
 from vardy_worker.contracts.execution import ConsoleLine
 from vardy_worker.contracts.job import ConsoleRecord
 from vardy_worker.contracts.status import Status
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import httpx
 
     from tests.support.api import ApiWorld
+    from vardy_worker.ports import Change, Changed
 
 
 def test_a_job_carries_its_version_as_etag_and_304_saves_the_body(api: ApiWorld, http: httpx.Client) -> None:
@@ -113,6 +115,20 @@ def test_a_plan_whose_time_is_over_has_ended_when_it_is_read(api: ApiWorld, http
     seen = http.get(f"/v1/jobs/{job.id}").json()
     assert (seen["status"], seen["error"]["code"]) == ("POLICY_BLOCKED", "policy.expired")
     assert http.get("/v1/jobs?status=POLICY_BLOCKED").json()["items"][0]["id"] == job.id
+
+
+def test_a_plan_whose_time_is_over_has_ended_even_while_the_store_cannot_write(
+    api: ApiWorld, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = api.job(Status.PENDING_APPROVAL)
+    api.clock.forward(86_400)
+
+    def full(_: Change) -> Changed:
+        raise StoreUnavailable("full")
+
+    monkeypatch.setattr(api.store, "change", full)
+    seen = http.get(f"/v1/jobs/{job.id}").json()
+    assert (seen["status"], seen["error"]["code"]) == ("POLICY_BLOCKED", "policy.expired")
 
 
 # --- the plan and the console --------------------------------------------------------------------------

@@ -64,6 +64,7 @@ def test_a_lost_message_does_not_lose_the_job(
         ({"functions": ["list_salaries"]}, "/functions/0"),
         ({"callback_url": "ftp://example.org"}, "/callback_url"),
         ({"callback_url": "http://me:secret@example.org"}, "/callback_url"),
+        ({"callback_url": "http://[bad"}, "/callback_url"),
     ],
 )
 def test_a_body_that_does_not_fit_is_refused_with_the_place(
