@@ -1,0 +1,162 @@
+"""The commands that use Redis themselves: `doctor`, the first key, and the processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from tests.support.api import CATALOGUE
+from tests.support.waiting import eventually
+from vardy_api.cli.checkup import Checkup
+from vardy_worker.documents import publish_catalogue
+from vardy_worker.ports import WorkerSeen
+from vardy_worker.store.redis_documents import RedisDocuments
+from vardy_worker.store.redis_presence import RedisPresence
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+VARDY = (sys.executable, "-m", "vardy_api.cli")
+
+
+@pytest.fixture
+def environment(redis_url: str, namespace: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("VARDY_")}
+    return kept | {"VARDY_REDIS_URL": redis_url, "VARDY_NAMESPACE": namespace}
+
+
+def vardy(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*VARDY, *arguments],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def checkup(environment: dict[str, str]) -> Checkup:
+    return Checkup.model_validate_json(vardy(environment, "doctor", "--json").stdout)
+
+
+def levels(found: Checkup) -> dict[str, str]:
+    return {check.name: check.level.value for check in found.checks}
+
+
+def everything(client: Redis, namespace: str) -> dict[bytes, Any]:
+    return {key: client.dump(key) for key in client.scan_iter(f"{namespace}:*")}
+
+
+def test_doctor_sees_a_real_server_and_an_empty_deployment(environment: dict[str, str]) -> None:
+    ran = vardy(environment, "doctor", "--json")
+    assert ran.returncode == 1
+    assert levels(Checkup.model_validate_json(ran.stdout)) == {
+        "settings": "warning",
+        "redis": "ok",
+        "redis role": "ok",
+        "redis persistence": "ok",
+        "redis eviction": "ok",
+        "redis memory": "ok",
+        "clocks": "ok",
+        "workers": "failure",
+        "queues": "ok",
+        "catalogue": "failure",
+        "rules": "warning",
+        "keys": "warning",
+        "jobs": "ok",
+        "api": "warning",
+    }
+
+
+def test_doctor_is_content_with_a_deployment_that_works(
+    environment: dict[str, str], redis_client: Redis, namespace: str
+) -> None:
+    now_ms = time.time_ns() // 1_000_000
+    RedisPresence(redis_client, namespace).beat(WorkerSeen("w1", ("run", "commit"), now_ms, now_ms), ttl_seconds=60)
+    publish_catalogue(RedisDocuments(redis_client, namespace), CATALOGUE)
+    assert vardy(environment, "keys", "create", "--bootstrap", "--scope", "admin").returncode == 0
+    found = checkup(environment | {"VARDY_FUNCTIONS": "shop:functions", "VARDY_MODEL": "openai/none"})
+    assert found.ok
+    assert [name for name, level in levels(found).items() if level != "ok"] == ["rules", "api"]
+
+
+def test_doctor_writes_nothing(environment: dict[str, str], redis_client: Redis, namespace: str) -> None:
+    presence = RedisPresence(redis_client, namespace)
+    presence.beat(WorkerSeen("gone", ("run",), 0, 0), ttl_seconds=60)
+    redis_client.delete(f"{namespace}:worker:gone")
+    before = everything(redis_client, namespace)
+    assert before
+    assert levels(checkup(environment))["workers"] == "failure"
+    assert everything(redis_client, namespace) == before
+
+
+def test_doctor_names_a_server_that_is_not_there(environment: dict[str, str]) -> None:
+    ran = vardy(environment | {"VARDY_REDIS_URL": "redis://:hush@127.0.0.1:1/0"}, "doctor")
+    assert ran.returncode == 1
+    assert "Redis cannot be reached" in ran.stdout
+    assert "hush" not in ran.stdout + ran.stderr
+
+
+def test_the_first_key_is_made_once_and_works(environment: dict[str, str]) -> None:
+    first = vardy(environment, "keys", "create", "--bootstrap", "--scope", "admin", "--name", "operations", "--json")
+    assert first.returncode == 0
+    assert '"key": "vk_' in first.stdout
+    second = vardy(environment, "keys", "create", "--bootstrap", "--scope", "admin")
+    assert second.returncode == 4
+    assert "operations" in second.stderr
+
+
+def test_the_first_key_says_when_redis_is_not_there(environment: dict[str, str]) -> None:
+    ran = vardy(
+        environment | {"VARDY_REDIS_URL": "redis://127.0.0.1:1/0"}, "keys", "create", "--bootstrap", "--scope=admin"
+    )
+    assert ran.returncode == 7
+    assert ran.stderr.startswith("Error: Redis cannot be reached")
+
+
+@pytest.mark.parametrize(("process", "missing"), [("api", "VARDY_REDIS_URL"), ("worker", "VARDY_REDIS_URL")])
+def test_a_process_without_its_settings_says_which(environment: dict[str, str], process: str, missing: str) -> None:
+    environment.pop(missing)
+    ran = vardy(environment, process)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(f"Error: {missing} is not set")
+    assert len(ran.stderr.splitlines()) == 1
+
+
+def test_a_worker_needs_functions(environment: dict[str, str]) -> None:
+    ran = vardy(environment, "worker", "--json")
+    assert ran.returncode == 1
+    assert "VARDY_FUNCTIONS" in ran.stderr
+
+
+def test_the_api_is_served_until_it_is_told_to_stop(environment: dict[str, str]) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+
+    def is_live() -> bool:
+        try:
+            return httpx.get(f"http://127.0.0.1:{port}/livez").status_code == httpx.codes.OK
+        except httpx.TransportError:
+            return False
+
+    command = [*VARDY, "api", "--host", "127.0.0.1", "--port", str(port)]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert eventually(is_live, seconds=30)
+            process.send_signal(signal.SIGTERM)
+            _, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    assert "Traceback" not in err
+    assert process.returncode in {0, -signal.SIGTERM}
