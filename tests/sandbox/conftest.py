@@ -21,6 +21,7 @@ from vardy_worker.contracts.execution import (
     SandboxRun,
 )
 from vardy_worker.contracts.limits import Limits
+from vardy_worker.sandbox.pool import Image, build_image
 
 NOW_MS = 1_767_323_045_678
 
@@ -74,8 +75,14 @@ Run = Callable[..., SandboxOutcome]
 
 
 @pytest.fixture(scope="session")
-def sandbox() -> Iterator[ChildSandbox]:
-    sandbox = ChildSandbox(warm=2, children_max=4)
+def image() -> Image:
+    """The compiled engine, once for all sandboxes of these tests."""
+    return build_image()
+
+
+@pytest.fixture(scope="session")
+def sandbox(image: Image) -> Iterator[ChildSandbox]:
+    sandbox = ChildSandbox(warm=2, children_max=4, image=image)
     assert sandbox.wait_warm(60)
     yield sandbox
     sandbox.close()

@@ -33,7 +33,16 @@ from vardy_worker.contracts.execution import (
 )
 from vardy_worker.contracts.limits import MIB
 from vardy_worker.sandbox import protocol
-from vardy_worker.sandbox.pool import Child, ChildLost, ChildPool, ChildSilent, PoolClosed, PoolFailed, PoolSize
+from vardy_worker.sandbox.pool import (
+    Child,
+    ChildLost,
+    ChildPool,
+    ChildSilent,
+    Image,
+    PoolClosed,
+    PoolFailed,
+    PoolSize,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,7 +62,9 @@ class ChildSandbox:
     `warm` children are kept ready and `children_max` run at the most. A program may use at
     most `guest_memory_mib_max`, whatever its own limits say. A run waits for a free child
     for `wait_seconds_max`, which does not count against its deadline; a run that gets none
-    ends as `LimitHit` `execution.sandbox_lost`.
+    ends as `LimitHit` `execution.sandbox_lost`. Compiling the engine takes about a second of
+    both cores, in the background; `image`, from `build_image`, spares several sandboxes of one
+    process all but the first.
     """
 
     def __init__(
@@ -64,11 +75,12 @@ class ChildSandbox:
         guest_memory_mib_max: int = 64,
         wait_seconds_max: float = 30,
         programs_per_child_max: int = 500,
+        image: Image | None = None,
     ) -> None:
         self._memory_mib_max = guest_memory_mib_max
         self._wait_seconds_max = wait_seconds_max
         size = PoolSize(warm=min(warm, children_max), most=children_max, programs_max=programs_per_child_max)
-        self._pool = ChildPool(size, data_bytes_max=2 * guest_memory_mib_max * MIB + _DATA_BYTES_BASE)
+        self._pool = ChildPool(size, data_bytes_max=2 * guest_memory_mib_max * MIB + _DATA_BYTES_BASE, image=image)
 
     def run(self, run: SandboxRun, handle: Handler) -> SandboxOutcome:
         """Runs one program to its end; see `ports.Sandbox`.
@@ -225,9 +237,12 @@ class _Session:
             return self._hit("execution.calls_budget", "calls_max", self._calls)
         most = self._limits.call_args_bytes_max
         if len(body) > most:
-            largest = max(len(line) for line in body.split(b"\n")[1 : 2 * len(calls) : 2])
-            if largest > most:
-                return self._hit("execution.args_too_large", "call_args_bytes_max", largest)
+            sizes = [len(line) for line in body.split(b"\n")[1 : 2 * len(calls) : 2]]
+            if max(sizes) > most:
+                call = calls[sizes.index(max(sizes))]
+                place = {"function": call.function, "line": call.line, "column": call.column}
+                hit = self._hit("execution.args_too_large", "call_args_bytes_max", max(sizes))
+                return hit.model_copy(update=place)
         return None
 
     def _abandon(self, outcome: Stopped | LimitHit) -> SandboxOutcome:
@@ -273,7 +288,9 @@ class _Session:
         code, field = record["code"], record.get("field", _NO_LIMIT)
         if code == "execution.memory":
             return self._hit(code, "guest_memory_mib_max")
-        return self._hit(code, field if field in type(self._limits).model_fields else _NO_LIMIT, record.get("value"))
+        hit = self._hit(code, field if field in type(self._limits).model_fields else _NO_LIMIT, record.get("value"))
+        place = {name: record[name] for name in ("function", "line", "column") if name in record}
+        return LimitHit.model_validate({**hit.model_dump(), **place})
 
     def _limit_reached(self, reason: bytes) -> LimitHit:
         if reason == protocol.TIMEOUT:

@@ -98,7 +98,8 @@ class Threw(Captured):
 
     `call_id` names the failed call when the thrown error is that call's error, or has it
     as a `cause`. `code` is `execution.thrown`, or a narrower `execution.*` code that the
-    guest knows: `execution.placeholder`, `execution.value`, `execution.missing`.
+    guest knows: `execution.placeholder`, `execution.value`, `execution.missing`,
+    `execution.unawaited_call` (then the place is that of the call).
     """
 
     kind: Literal["threw"] = "threw"
@@ -111,13 +112,20 @@ class Threw(Captured):
 
 
 class LimitHit(Captured):
-    """A limit ended the program. `limit` is a field of `Limits`, or "" where none applies."""
+    """A limit ended the program. `limit` is a field of `Limits`, or "" where none applies.
+
+    `value` is how large what broke it was; None where it was not measured to the end.
+    `function`, `line` and `column` name the call that broke it, where a call did.
+    """
 
     kind: Literal["limit"] = "limit"
     code: str
     limit: str = ""
     limit_value: float = 0
     value: float | None = None
+    function: str = ""
+    line: int = 0
+    column: int = 0
 
 
 class Stopped(Captured):

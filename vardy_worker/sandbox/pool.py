@@ -195,8 +195,11 @@ class Child:
         return pages * os.sysconf("SC_PAGE_SIZE")
 
     def kill(self) -> None:
-        """Ends the process at once, without waiting for it."""
+        """Ends the process at once, without waiting for it. Whoever waits for a frame gets `ChildLost`."""
         self._process.kill()
+
+    def close(self) -> None:
+        """Closes our end of the socket. Only for the thread that uses the child, or when none does."""
         self._socket.close()
 
     def reap(self) -> None:
@@ -224,17 +227,21 @@ class PoolSize:
 class ChildPool:
     """Children, ready ahead of need. Safe for any number of threads."""
 
-    def __init__(self, size: PoolSize, data_bytes_max: int) -> None:
+    def __init__(self, size: PoolSize, data_bytes_max: int, image: Image | None = None) -> None:
         self._size = size
         self._data_bytes_max = data_bytes_max
-        self._changed = threading.Condition()
+        lock = threading.Lock()
+        self._free = threading.Condition(lock)
+        """For those who wait for a child."""
+        self._work = threading.Condition(lock)
+        """For the keeper."""
         self._idle: list[Child] = []
         self._all: set[Child] = set()
         self._dead: list[Child] = []
         self._waiting = 0
         self._failure = ""
         self._closed = False
-        self._image: Image | None = None
+        self._image = image
         self._keeper = threading.Thread(target=self._keep, name="sandbox-keeper", daemon=True)
         self._keeper.start()
 
@@ -244,7 +251,7 @@ class ChildPool:
         Raises `PoolFailed` when children cannot be started, and `PoolClosed`.
         """
         deadline = time.monotonic() + timeout_seconds
-        with self._changed:
+        with self._work:
             self._waiting += 1
             try:
                 while not self._idle:
@@ -252,14 +259,14 @@ class ChildPool:
                         raise PoolClosed
                     if self._failure and not self._all:
                         raise PoolFailed(self._failure)
-                    self._changed.notify_all()
+                    self._work.notify()
                     left = deadline - time.monotonic()
                     if left <= 0:
                         return None
-                    self._changed.wait(left)
+                    self._free.wait(left)
                 child = self._idle.pop()
                 if len(self._idle) < self._size.warm:
-                    self._changed.notify_all()
+                    self._work.notify()
                 return child
             finally:
                 self._waiting -= 1
@@ -273,38 +280,38 @@ class ChildPool:
         if worn:
             self.discard(child)
             return
-        with self._changed:
+        with self._work:
             if not self._closed:
                 child.idle_since = time.monotonic()
                 self._idle.append(child)
-                if self._waiting:
-                    self._changed.notify_all()
+                self._free.notify()
                 return
         self.discard(child)
 
     def discard(self, child: Child) -> None:
-        """Kills a child; another takes its place."""
+        """Kills a child that the caller holds; another takes its place."""
         child.kill()
-        with self._changed:
+        child.close()
+        with self._work:
             self._all.discard(child)
             self._dead.append(child)
-            self._changed.notify_all()
+            self._work.notify()
 
     def confined(self) -> bool:
         """Whether every child has the system-call filter in place."""
-        with self._changed:
+        with self._work:
             return all(child.confined for child in self._idle)
 
     def pids(self) -> list[int]:
         """The processes alive now."""
-        with self._changed:
+        with self._work:
             return sorted(child.pid for child in self._all)
 
     def wait_warm(self, timeout_seconds: float) -> bool:
         """Whether the warm children are ready, waiting for them as long as said."""
-        with self._changed:
+        with self._work:
             return (
-                self._changed.wait_for(
+                self._free.wait_for(
                     lambda: len(self._idle) >= min(self._size.warm, self._size.most) or bool(self._failure),
                     timeout_seconds,
                 )
@@ -313,38 +320,45 @@ class ChildPool:
 
     def close(self) -> None:
         """Ends every child, those that run a program too."""
-        with self._changed:
+        with self._work:
             self._closed = True
-            children = list(self._all)
+            children, idle = list(self._all), list(self._idle)
             self._idle.clear()
-            self._changed.notify_all()
+            self._free.notify_all()
+            self._work.notify()
         for child in children:
             child.kill()
+        for child in idle:
+            child.close()
         self._keeper.join(timeout=_START_SECONDS_MAX)
 
     def _keep(self) -> None:
         try:
-            self._image = build_image()
+            image = self._image or build_image()
         except PoolFailed as error:
-            with self._changed:
+            with self._work:
                 self._failure = f"The sandbox cannot start. {error}"
-                self._changed.notify_all()
+                self._free.notify_all()
             return
-        while self._keep_once(self._image):
+        while self._keep_once(image):
             pass
-        os.close(self._image.descriptor)
-        with self._changed:
-            children = [*self._all, *self._dead]
+        if self._image is None:
+            os.close(image.descriptor)
+        with self._work:
+            children, late = [*self._all, *self._dead], list(self._idle)
             self._all.clear()
+            self._idle.clear()
         for child in children:
             child.kill()
             child.reap()
+        for child in late:
+            child.close()
 
     def _keep_once(self, image: Image) -> bool:
         """Waits for something to do and does it; False when the pool is closed."""
-        with self._changed:
+        with self._work:
             while not (self._closed or self._dead or self._missing() or self._surplus()):
-                self._changed.wait(self._size.idle_seconds_max if len(self._all) > self._size.warm else None)
+                self._work.wait(self._size.idle_seconds_max if len(self._all) > self._size.warm else None)
             if self._closed:
                 return False
             dead, self._dead = self._dead, []
@@ -356,6 +370,7 @@ class ChildPool:
         self._start(image, missing)
         for child in surplus:
             child.kill()
+            child.close()
         for child in (*dead, *surplus):
             child.reap()
         return True
@@ -372,25 +387,27 @@ class ChildPool:
 
     def _start(self, image: Image, count: int) -> None:
         deadline = time.monotonic() + _START_SECONDS_MAX
-        started: list[Child] = []
+        starting: list[Child] = []
         try:
-            started += [Child(image, self._data_bytes_max) for _ in range(count)]
-            with self._changed:
-                self._all.update(started)
-            for child in started:
+            for _ in range(count):
+                starting.append(Child(image, self._data_bytes_max))  # noqa: PERF401 - keeps those before a failure
+            with self._work:
+                self._all.update(starting)
+            while starting:
+                child = starting[0]
                 child.wait_ready(deadline)
-                with self._changed:
+                with self._work:
                     self._failure = ""
                     child.idle_since = time.monotonic()
-                    self._idle.append(child)
-                    self._changed.notify_all()
+                    self._idle.append(starting.pop(0))
+                    self._free.notify_all()
         except PoolFailed as error:
-            with self._changed:
-                lost = [child for child in started if child not in self._idle]
-                self._all.difference_update(lost)
+            with self._work:
+                self._all.difference_update(starting)
                 self._failure = str(error)
-                self._changed.notify_all()
-                self._changed.wait_for(lambda: self._closed, _RETRY_SECONDS)
-            for child in lost:
+                self._free.notify_all()
+                self._work.wait_for(lambda: self._closed, _RETRY_SECONDS)
+            for child in starting:
                 child.kill()
+                child.close()
                 child.reap()

@@ -7,8 +7,8 @@
 //   job      {source, functions, params, bigs, seed, calls, args, output, console}
 //   message  {replies: [[0, value] | [1, effect] | [2, code, text], …], bigs}
 //   collect  "C" and for each call two lines: {id, f, line, column, refs}, and its arguments;
-//            or "E" and two lines: {k, …}, and the output; "N" instead of "E" when the program
-//            threw null, which is also what the engine throws when memory is exhausted
+//            or "E" and two lines: {k, …}, and the output; "N" instead of "E" when exhausted
+//            memory may be the cause: the engine then throws null, or forgets a promise's job
 
 const VALUE = 0;
 const PLACEHOLDER = 1;
@@ -134,7 +134,8 @@ function settle(made, reply) {
     const error = made.site;
     hide(error, "name", indexOf(reply[1], "function.") === 0 ? "FunctionError" : "CallError");
     hide(error, "message", reply[2]);
-    error.code = reply[1];
+    hide(error, "stack", programStack(error.stack));
+    defineProperty(error, "code", { __proto__: null, value: reply[1], writable: true, enumerable: true, configurable: true });
     weakSet(callErrors, error, made.id);
     made.reject(error);
   }
@@ -159,7 +160,7 @@ function collect() {
 }
 
 function ending(record, output) {
-  const letter = record.k === "null" ? "N" : "E";
+  const letter = record.k === "null" || record.code === "execution.deadlock" ? "N" : "E";
   if (record.k === "null") record.k = "threw";
   // Without a prototype a list is an array all the same.
   record.warnings = warnings;

@@ -93,7 +93,7 @@ function shownObject(view, value) {
   if (made !== undefined) return "[result of write " + made.effect + made.path + ", which does not exist yet]";
   if (typeof value === "function") return "[function]";
   for (let i = 0; i < view.above.length; i++) if (view.above[i] === value) return "[cycle]";
-  if (view.above.length >= SHOWN_DEPTH) return isArray(value) ? "[…]" : "{…}";
+  if (view.above.length >= SHOWN_DEPTH) return "…";
   view.above[view.above.length] = value;
   let text;
   try {

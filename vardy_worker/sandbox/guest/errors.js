@@ -132,14 +132,20 @@ function place(stack) {
 
 const PROGRAM_MARK = "<input>:";
 
+/** A stack trace from its first line in the program on. */
+function programStack(stack) {
+  const at = typeof stack === "string" ? indexOf(stack, PROGRAM_MARK) : -1;
+  return at < 0 ? "" : slice(stack, lastIndexOf(stack, "\n", at) + 1);
+}
+
 /** The first failed call among an error, its causes and its group; -1 when there is none. */
 function failedCall(error, left) {
   for (let i = 0; isObject(error) && i < left; i++) {
     const id = weakGet(callErrors, error);
     if (id !== undefined) return id;
     const group = peek(error, "errors");
-    if (isArray(group)) {
-      for (let j = 0; j < group.length && j < GROUP_MAX; j++) {
+    if (isObject(group)) {
+      for (let j = 0; j < peek(group, "length") && j < GROUP_MAX; j++) {
         const inner = failedCall(peek(group, j), left - i - 1);
         if (inner >= 0) return inner;
       }

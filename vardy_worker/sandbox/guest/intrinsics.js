@@ -37,6 +37,7 @@ const TypedArrayPrototype = getPrototypeOf(Uint8Array.prototype);
 const getterOf = (object, name) => uncurry(getOwnPropertyDescriptor(object, name).get);
 
 const indexOf = uncurry(String.prototype.indexOf);
+const lastIndexOf = uncurry(String.prototype.lastIndexOf);
 const slice = uncurry(String.prototype.slice);
 const charCode = uncurry(String.prototype.charCodeAt);
 const wellFormed = uncurry(String.prototype.toWellFormed);
@@ -61,7 +62,6 @@ const booleanValue = uncurry(Boolean.prototype.valueOf);
 const bigintValue = uncurry(BigInt.prototype.valueOf);
 const typedArrayLength = getterOf(TypedArrayPrototype, "length");
 const objectTag = uncurry(Object.prototype.toString);
-const functionText = uncurry(Function.prototype.toString);
 
 const WeakMapType = WeakMap;
 const weakGet = uncurry(WeakMap.prototype.get);

@@ -1,0 +1,275 @@
+"""Child processes: what they hold, how they end, and who takes their place."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from vardy_worker.adapters.sandbox import ChildSandbox
+from vardy_worker.contracts.errors import SettingsError
+from vardy_worker.contracts.execution import LimitHit, Returned, SandboxRun
+from vardy_worker.contracts.limits import Limits
+from vardy_worker.sandbox import pool
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+@pytest.fixture
+def own_sandbox(image: pool.Image) -> Iterator[ChildSandbox]:
+    sandbox = ChildSandbox(warm=1, children_max=2, image=image)
+    assert sandbox.wait_warm(60)
+    yield sandbox
+    sandbox.close()
+
+
+def job(body: str, **limits: float) -> SandboxRun:
+    return SandboxRun(
+        source=f"async function run(params) {{ {body} }}",
+        functions=("f",),
+        now_ms=0,
+        seed="",
+        limits=Limits.model_validate(limits),
+    )
+
+
+def run(sandbox: ChildSandbox, body: str, **limits: float) -> object:
+    outcome = sandbox.run(job(body, **limits), lambda _: [])
+    return outcome.output if isinstance(outcome, Returned) else outcome
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    pause = threading.Event()
+    while not holds():
+        assert time.monotonic() < deadline
+        pause.wait(0.01)
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+@linux_only
+def test_a_child_has_an_empty_environment_and_no_descriptor_but_its_socket_and_image(own_sandbox: ChildSandbox) -> None:
+    with Path(__file__).open(encoding="utf-8"):
+        (pid,) = own_sandbox.child_pids()
+        assert Path(f"/proc/{pid}/environ").read_bytes() == b""
+        targets = [str(entry.readlink()) for entry in Path(f"/proc/{pid}/fd").iterdir()]
+    others = [target for target in targets if target != "/dev/null"]
+    assert sorted(target.split(":")[0] for target in others) == ["/memfd", "socket"]
+
+
+@linux_only
+def test_a_child_is_confined_before_it_meets_a_program(own_sandbox: ChildSandbox) -> None:
+    (pid,) = own_sandbox.child_pids()
+    status = dict(
+        line.split(":\t", 1)
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+        if ":\t" in line
+    )
+    assert status["NoNewPrivs"] == "1"
+    assert status["Seccomp"] == "2"
+    limits = Path(f"/proc/{pid}/limits").read_text(encoding="ascii")
+    for name in ("Max open files", "Max core file size", "Max file size", "Max processes"):
+        line = next(line for line in limits.splitlines() if line.startswith(name))
+        assert line.removeprefix(name).split()[:2] == ["0", "0"]
+    assert own_sandbox.confined()
+
+
+def test_a_killed_child_costs_the_next_job_next_to_nothing(own_sandbox: ChildSandbox) -> None:
+    own_sandbox.run(job("return 1;"), lambda _: [])
+    wait_until(lambda: len(own_sandbox.child_pids()) == 2)
+    assert own_sandbox.wait_warm(30)
+    victim = own_sandbox.child_pids()[0]
+    killer = threading.Timer(0.1, lambda: os.kill(victim, signal.SIGKILL))
+    killer.start()
+    ends = [run(own_sandbox, "for (;;);", execute_seconds_max=0.3) for _ in range(2)]
+    killer.join()
+    codes = {end.code for end in ends if isinstance(end, LimitHit)}
+    assert codes <= {"execution.sandbox_lost", "execution.timeout"}
+    assert run(own_sandbox, "return 2;") == 2
+
+
+def test_a_child_that_is_killed_while_it_runs_ends_that_run_as_lost(own_sandbox: ChildSandbox) -> None:
+    (pid,) = own_sandbox.child_pids()
+
+    def handle(_: object) -> list[object]:
+        os.kill(pid, signal.SIGKILL)
+        return []
+
+    source = "async function run() { await f({}); }"
+    limited = SandboxRun(source=source, functions=("f",), now_ms=0, seed="", limits=Limits())
+    killed = threading.Event()
+
+    def kill_then_answer(calls: object) -> list[object]:
+        from vardy_worker.contracts.execution import CallValue  # noqa: PLC0415 - only this test answers
+
+        handle(calls)
+        killed.set()
+        return [CallValue(value=None)]
+
+    outcome = own_sandbox.run(limited, kill_then_answer)  # type: ignore[arg-type] # the list is of replies
+    assert killed.is_set()
+    assert isinstance(outcome, LimitHit)
+    assert outcome.code == "execution.sandbox_lost"
+    assert run(own_sandbox, "return 3;") == 3
+
+
+@linux_only
+def test_a_stopped_child_is_killed_soon_after_the_deadline(own_sandbox: ChildSandbox) -> None:
+    (pid,) = own_sandbox.child_pids()
+    os.kill(pid, signal.SIGSTOP)
+    began = time.monotonic()
+    outcome = run(own_sandbox, "return 1;", execute_seconds_max=0.5)
+    assert time.monotonic() - began < 0.5 + 0.25
+    assert isinstance(outcome, LimitHit)
+    assert outcome.code == "execution.timeout"
+    wait_until(lambda: not alive(pid))
+    assert run(own_sandbox, "return 4;") == 4
+
+
+@linux_only
+def test_close_leaves_no_process_even_while_programs_run(image: pool.Image) -> None:
+    sandbox = ChildSandbox(warm=2, children_max=2, image=image)
+    assert sandbox.wait_warm(60)
+    pids = sandbox.child_pids()
+    ends: list[object] = []
+    thread = threading.Thread(target=lambda: ends.append(run(sandbox, "for (;;);", execute_seconds_max=20)))
+    thread.start()
+    wait_until(lambda: len(sandbox.child_pids()) == 2)
+    sandbox.close()
+    thread.join(10)
+    assert len(ends) == 1
+    assert isinstance(ends[0], LimitHit)
+    assert ends[0].code == "execution.sandbox_lost"
+    assert not [pid for pid in pids if alive(pid)]
+    assert sandbox.child_pids() == []
+
+
+@linux_only
+def test_a_killed_worker_leaves_no_child(tmp_path: Path) -> None:
+    script = tmp_path / "worker.py"
+    script.write_text(
+        "import sys, threading\n"
+        "from vardy_worker.adapters.sandbox import ChildSandbox\n"
+        "from vardy_worker.contracts.execution import SandboxRun\n"
+        "from vardy_worker.contracts.limits import Limits\n"
+        "sandbox = ChildSandbox(warm=2, children_max=2)\n"
+        "assert sandbox.wait_warm(60)\n"
+        "source = 'async function run() { for (;;); }'\n"
+        "busy = SandboxRun(source=source, functions=(), now_ms=0, seed='', limits=Limits())\n"
+        "threading.Thread(target=sandbox.run, args=(busy, lambda calls: [])).start()\n"
+        "print(*sandbox.child_pids(), flush=True)\n"
+        "threading.Event().wait()\n",
+        encoding="utf-8",
+    )
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as worker:
+        assert worker.stdout is not None
+        pids = [int(pid) for pid in worker.stdout.readline().split()]
+        assert len(pids) == 2
+        assert all(alive(pid) for pid in pids)
+        worker.kill()
+        worker.wait(10)
+    wait_until(lambda: not any(alive(pid) for pid in pids))
+
+
+def test_many_threads_share_the_children_and_none_sees_anothers_answer(image: pool.Image) -> None:
+    sandbox = ChildSandbox(warm=2, children_max=4, image=image)
+    found: dict[int, list[object]] = {}
+
+    def work(n: int) -> None:
+        found[n] = [run(sandbox, f"let x = {n}; for (let i = 0; i < 1e4; i++) x += 1; return x;") for _ in range(10)]
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    most = len(sandbox.child_pids())
+    sandbox.close()
+    assert found == {n: [n + 10_000] * 10 for n in range(12)}
+    assert most <= 4
+
+
+def test_a_worn_child_is_replaced(image: pool.Image) -> None:
+    sandbox = ChildSandbox(warm=1, children_max=1, programs_per_child_max=3, image=image)
+    assert sandbox.wait_warm(60)
+    first = sandbox.child_pids()
+    assert [run(sandbox, "return 1;") for _ in range(7)] == [1] * 7
+    assert sandbox.child_pids() != first
+    sandbox.close()
+
+
+def test_a_run_that_gets_no_child_in_time_says_so(image: pool.Image) -> None:
+    sandbox = ChildSandbox(warm=1, children_max=1, wait_seconds_max=0.05, image=image)
+    assert sandbox.wait_warm(60)
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold(_: object) -> list[object]:
+        entered.set()
+        leave.wait(20)
+        return []
+
+    busy = SandboxRun(
+        source="async function run() { await f({}); }", functions=("f",), now_ms=0, seed="", limits=Limits()
+    )
+
+    def run_busy() -> None:
+        with pytest.raises(RuntimeError):
+            sandbox.run(busy, hold)  # type: ignore[arg-type] # no reply at all is what is wrong with it
+
+    thread = threading.Thread(target=run_busy)
+    thread.start()
+    assert entered.wait(20)
+    outcome = run(sandbox, "return 1;")
+    leave.set()
+    thread.join(20)
+    sandbox.close()
+    assert isinstance(outcome, LimitHit)
+    assert outcome.code == "execution.sandbox_lost"
+
+
+def test_the_first_run_meets_its_deadline_though_nothing_is_warm_yet() -> None:
+    sandbox = ChildSandbox(warm=1, children_max=1)
+    assert run(sandbox, "return 1;", execute_seconds_max=0.5) == 1
+    sandbox.close()
+
+
+def test_a_machine_without_the_engine_is_a_setting_to_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_packages() -> list[str]:
+        raise pool.PoolFailed("The package wasmtime is not installed.")
+
+    monkeypatch.setattr(pool, "_site_packages", no_packages)
+    sandbox = ChildSandbox(warm=1, children_max=1)
+    with pytest.raises(SettingsError, match="wasmtime is not installed"):
+        sandbox.run(job("return 1;"), lambda _: [])
+    sandbox.close()
+
+
+@linux_only
+def test_an_idle_child_is_small_and_a_thousand_programs_do_not_make_it_grow(own_sandbox: ChildSandbox) -> None:
+    def rss() -> int:
+        return max(
+            int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            for pid in own_sandbox.child_pids()
+        )
+
+    for _ in range(50):
+        run(own_sandbox, "return 'x'.repeat(1000).split('').length;")
+    early = rss()
+    for _ in range(400):
+        run(own_sandbox, "return 'x'.repeat(1000).split('').length;")
+    assert early < 48 * 1024 * 1024
+    assert rss() < early * 1.1
