@@ -50,6 +50,8 @@ _KEEPS = frozenset(
 )
 _PICKS = frozenset({"get", "at", "pop", "shift", "find", "findLast"})
 _STORES = frozenset({"push", "unshift", "add", "set", "fill", "splice"})
+_VARIABLES_MAX = 60
+"""A promise handed through more variables than these counts as waited for."""
 _WRAPPERS = frozenset({"parenthesized_expression", "spread_element"})
 _HOLDERS = frozenset({"array", "object", "pair"})
 _CHOICES = frozenset({"ternary_expression", "sequence_expression", "binary_expression"})
@@ -203,6 +205,8 @@ class _Watch:
             return _Fate.WAITED
         if id(binding) in self._on_the_way:
             return _Fate.LOST
+        if len(self._on_the_way) > _VARIABLES_MAX:
+            return _Fate.WAITED
         self._on_the_way.add(id(binding))
         reads = [reference for reference in binding.references if reference.use is not Use.WRITE]
         for reference in reads:
@@ -280,7 +284,7 @@ def check_awaited(subject: Subject, findings: Findings) -> None:
             _report(call.name, call.node, watch.hint, findings)
     reaching = functions_reaching_calls(subject)
     registered = {id(call.node) for call in subject.calls}
-    for node in subject.tree.root.walk():
+    for node in subject.tree.nodes:
         if node.kind == "call_expression" and id(node) not in registered:
             function = called_function(subject.names, node)
             if function is not None and id(function) in reaching and watch.lost(node):
@@ -315,7 +319,7 @@ def functions_reaching_calls(subject: Subject) -> set[int]:
     """
     reaching: set[int] = set()
     callers: dict[int, list[Node]] = {}
-    for node in subject.tree.root.walk():
+    for node in subject.tree.nodes:
         if node.kind == "call_expression":
             function = called_function(subject.names, node)
             if function is not None:

@@ -34,6 +34,7 @@ SCRIPT_LABELS = frozenset(
 )
 TYPESCRIPT_LABELS = frozenset({"ts", "typescript", "tsx", "mts"})
 _PROSE_LABELS = frozenset({"markdown", "md", "mdx"})
+_BLOCKS_MAX = 50
 _ENDS_MAX = 24
 _STARTS_MAX = 6
 _NESTING_MAX = 8
@@ -119,11 +120,12 @@ def fenced_blocks(sheet: Sheet, parses: Callable[[Sheet], bool]) -> list[Block]:
 
     A line of ticks inside of a template literal looks like the end of its fence. So the
     first end is taken with which the block parses, and the first one at all when none does.
+    Blocks beyond the fiftieth are not read.
     """
     lines = sheet.text.split("\n")
     blocks: list[Block] = []
     number = 0
-    while number < len(lines):
+    while number < len(lines) and len(blocks) < _BLOCKS_MAX:
         fence = _fence(lines[number]) or _late_fence(lines[number])
         if fence is None:
             number += 1

@@ -186,7 +186,7 @@ def _global_object(subject: Subject, node: Node, findings: Findings) -> None:
 
 def check_capabilities(subject: Subject, findings: Findings) -> None:
     """Forbidden syntax, hidden constructors, prototypes and built-ins that are changed."""
-    for node in subject.tree.root.walk():
+    for node in subject.tree.nodes:
         _forbidden_syntax(node, findings)
         if node.kind in _MEMBERS:
             _member(subject, node, findings)

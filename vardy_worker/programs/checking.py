@@ -56,7 +56,7 @@ def functions_called(source: str, catalogue: Catalogue) -> tuple[str, ...]:
     """The registered functions a program may call, by name: those it names at all."""
     subject = subject_of(source, catalogue)
     found = {reference.name for reference in subject.names.free}
-    for node in subject.tree.root.walk():
+    for node in subject.tree.nodes:
         if node.kind in {"member_expression", "subscript_expression"} and is_global_object(
             subject.names, node.get("object")
         ):

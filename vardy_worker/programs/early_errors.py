@@ -48,7 +48,7 @@ def _end_of(tree: Tree) -> Node:
 def _unmatched(tree: Tree) -> Node | None:
     """The bracket that is never closed, or closes nothing: what a broken-off program shows first."""
     opened: list[Node] = []
-    for node in tree.root.walk():
+    for node in tree.nodes:
         if node.children or node.named or node.missing:
             continue
         if node.kind in _OPENERS:
@@ -76,7 +76,7 @@ def check_early_errors(names: Names, findings: Findings) -> None:
             f"`{clash.first.name}` is already declared in line {clash.first.node.row + 1}.",
             "Give one of them another name.",
         )
-    for node in names.tree.root.walk():
+    for node in names.tree.nodes:
         _check_node(node, findings)
 
 

@@ -22,14 +22,14 @@ from vardy_worker.programs.json_wrapping import unwrap_json
 from vardy_worker.programs.scopes import analyse
 from vardy_worker.programs.shaping import shape
 from vardy_worker.programs.sheet import Sheet
-from vardy_worker.programs.syntax import FUNCTIONS, Tree, bare, parse_javascript
+from vardy_worker.programs.syntax import FUNCTIONS, Tree, bare, is_javascript, parse_javascript
 from vardy_worker.programs.thinking import without_thinking
 from vardy_worker.programs.typescript import strip_types
 
 _CUT_REASONS = frozenset({"length", "max_tokens"})
 _SAID_CHARS_MAX = 2000
-_PARSES_MAX = 120
-_PARSED_CHARS_MAX = 4 * 1024 * 1024
+_PARSES_MAX = 100
+_PARSED_CHARS_MAX = 1024 * 1024
 _CODE_WORDS = re.compile(r"\bfunction\b|=>|\bawait\b|\breturn\b")
 _RUN_WORD = re.compile(r"\brun\b")
 
@@ -68,15 +68,15 @@ class _Reader:
             return None
         if typescript:
             # `f<T>(x)` is a comparison to JavaScript; the label says which one is meant.
-            return strip_types(sheet) if not _is_javascript(sheet) else _prefer_typescript(sheet)
-        if _is_javascript(sheet):
+            return strip_types(sheet) if not is_javascript(sheet.text) else _prefer_typescript(sheet)
+        if is_javascript(sheet.text):
             return sheet
         stripped = strip_types(sheet)
-        if stripped is not None and _is_javascript(stripped):
+        if stripped is not None and is_javascript(stripped.text):
             return stripped
         if "&lt;" in sheet.text or "&gt;" in sheet.text or "&amp;" in sheet.text:
             unescaped = Sheet(html.unescape(sheet.text), sheet.lines)
-            if unescaped.text.count("\n") == sheet.text.count("\n") and _is_javascript(unescaped):
+            if unescaped.text.count("\n") == sheet.text.count("\n") and is_javascript(unescaped.text):
                 return unescaped
         return None
 
@@ -144,13 +144,9 @@ def _is_prose(whole: Sheet, region: Sheet) -> bool:
     return bool(left) and not any(sign in line for line in left for sign in "{};=")
 
 
-def _is_javascript(sheet: Sheet) -> bool:
-    return parse_javascript(sheet.text).ok
-
-
 def _prefer_typescript(sheet: Sheet) -> Sheet:
     stripped = strip_types(sheet)
-    return stripped if stripped is not None and _is_javascript(stripped) else sheet
+    return stripped if stripped is not None and is_javascript(stripped.text) else sheet
 
 
 def _broken(sheet: Sheet, *, closed: bool) -> _Candidate:
@@ -182,7 +178,7 @@ def _dedent_templates(sheet: Sheet, tree: Tree, indent: int) -> Sheet:
     if not indent:
         return sheet
     rows: set[int] = set()
-    for node in tree.root.walk():
+    for node in tree.nodes:
         if node.kind == "template_string":
             rows.update(range(node.row + 1, node.row + node.text.count("\n") + 1))
     lines = sheet.text.split("\n")

@@ -62,7 +62,7 @@ def _unwrap_object(sheet: Sheet, start: int, end: int) -> Sheet | None:
     tree = parse_javascript(f"({text}\n)")
     if not tree.ok or text[:1] != "{":
         return None
-    for pair in (node for node in tree.root.walk() if node.kind == "pair"):
+    for pair in (node for node in tree.nodes if node.kind == "pair"):
         key, value = pair.get("key"), pair.get("value")
         if (
             key is None

@@ -53,7 +53,7 @@ def subject_of(source: str, catalogue: Catalogue, *, judge: bool = False, reads_
 
 def _calls(tree: Tree, names: Names, specs: dict[str, FunctionSpec]) -> list[Call]:
     found = []
-    for node in tree.root.walk():
+    for node in tree.nodes:
         if node.kind != "call_expression":
             continue
         callee = node.get("function")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ FUNCTIONS = frozenset(
 )
 """Node kinds that make a function."""
 
+_COMMENTS = frozenset({"comment", "html_comment"})
 GENERATORS = frozenset({"generator_function", "generator_function_declaration"})
 CLASSES = frozenset({"class", "class_declaration"})
 
@@ -104,12 +105,12 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A parsed text. `errors` are its `ERROR` and missing nodes, in source order."""
+    """A parsed text. `nodes` are all of its nodes, `errors` the `ERROR` and missing ones, in source order."""
 
     source: str
     root: Node
+    nodes: tuple[Node, ...]
     errors: tuple[Node, ...]
-    comments: tuple[Node, ...] = field(default=())
 
     @property
     def ok(self) -> bool:
@@ -136,18 +137,31 @@ def parse_javascript(source: str) -> Tree:
     return _parse(source, "javascript")
 
 
+def is_javascript(source: str) -> bool:
+    """Whether the grammar of JavaScript understands all of a text; cheaper than its tree."""
+    return not _raw(source.encode("utf-8", "replace"), "javascript").root_node.has_error
+
+
+def is_typescript(source: str) -> bool:
+    """Whether the grammar of TypeScript understands all of a text; cheaper than its tree."""
+    return not _raw(source.encode("utf-8", "replace"), "typescript").root_node.has_error
+
+
 def parse_typescript(source: str) -> Tree:
     """The tree of a TypeScript text, whose lines end with a line feed."""
     return _parse(source, "typescript")
 
 
 def _parse(source: str, language: str) -> Tree:
+    # A lone surrogate becomes one `?`, so that offsets count the same characters.
+    data = source.encode("utf-8", "replace")
+    return _convert(_raw(data, language).walk(), source, _char_offsets(source, len(data)))
+
+
+def _raw(data: bytes, language: str) -> tree_sitter.Tree:
     from tree_sitter import Parser  # noqa: PLC0415 - as above
 
-    data = source.encode("utf-8", "replace")
-    tree = Parser(_language(language)).parse(data)
-    # A lone surrogate becomes one `?`, so that offsets count the same characters.
-    return _convert(tree.walk(), source, _char_offsets(source, len(data)))
+    return Parser(_language(language)).parse(data)
 
 
 def _char_offsets(source: str, size: int) -> list[int] | None:
@@ -164,8 +178,8 @@ def _char_offsets(source: str, size: int) -> list[int] | None:
 def _convert(cursor: tree_sitter.TreeCursor, source: str, offsets: list[int] | None) -> Tree:
     line_starts = [0]
     line_starts.extend(match.end() for match in re.finditer("\n", source))
+    nodes: list[Node] = []
     errors: list[Node] = []
-    comments: list[Node] = []
     root: Node | None = None
     parent: Node | None = None
     while True:
@@ -186,10 +200,10 @@ def _convert(cursor: tree_sitter.TreeCursor, source: str, offsets: list[int] | N
         )
         node.field = cursor.field_name
         node.parent = parent
-        if node.kind in {"comment", "html_comment"}:
-            comments.append(node)
-        elif parent is not None:
-            parent.children.append(node)
+        if node.kind not in _COMMENTS:
+            nodes.append(node)
+            if parent is not None:
+                parent.children.append(node)
         if node.missing or node.kind == "ERROR":
             errors.append(node)
         if root is None:
@@ -199,7 +213,7 @@ def _convert(cursor: tree_sitter.TreeCursor, source: str, offsets: list[int] | N
             continue
         while not cursor.goto_next_sibling():
             if not cursor.goto_parent():
-                return Tree(source, root, tuple(errors), tuple(comments))
+                return Tree(source, root, tuple(nodes), tuple(errors))
             assert parent is not None  # noqa: S101 - narrows the type; the cursor went down before
             parent = parent.parent
 

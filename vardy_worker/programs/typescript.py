@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from vardy_worker.programs.enums import enum_as_object
 from vardy_worker.programs.sheet import Edit, Sheet, blanked
-from vardy_worker.programs.syntax import Node, Tree, parse_typescript
+from vardy_worker.programs.syntax import Node, Tree, is_typescript, parse_typescript
 
 if TYPE_CHECKING:
     from vardy_worker.programs.codes import Findings
@@ -76,23 +76,22 @@ class _Strip:
 
 def strip_types(sheet: Sheet) -> Sheet | None:
     """The text as JavaScript; None when it is not TypeScript either, or has no plain form."""
-    tree = parse_typescript(sheet.text)
-    if not tree.ok:
+    if not is_typescript(sheet.text):
         return None
-    strip = _collect(tree, sheet)
+    strip = _collect(parse_typescript(sheet.text), sheet)
     return None if strip.refusals else sheet.apply(strip.edits)
 
 
 def typescript_findings(source: str, findings: Findings) -> bool:
     """Adds what keeps a TypeScript program from running; False when the text is not TypeScript."""
-    tree = parse_typescript(source)
-    if not tree.ok:
+    if not is_typescript(source):
         return False
+    tree = parse_typescript(source)
     strip = _collect(tree, Sheet.of(source))
     for refusal in strip.refusals:
         findings.add("program.typescript", refusal.node, refusal.message, refusal.hint)
     if not strip.refusals:
-        typed = next((n for n in tree.root.walk() if n.kind in _TYPES | _STATEMENTS | _CASTS), tree.root)
+        typed = next((n for n in tree.nodes if n.kind in _TYPES | _STATEMENTS | _CASTS), tree.root)
         findings.add("program.typescript", typed, "This is TypeScript.", "Write plain JavaScript, without types.")
     return True
 

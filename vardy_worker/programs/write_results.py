@@ -34,6 +34,7 @@ class _Holds(Enum):
 
 _ROUNDS_MAX = 8
 _DEPTH_MAX = 80
+_ASSIGNMENTS_MAX = 40
 _ELEMENT_CALLBACKS = frozenset(
     {"map", "flatMap", "forEach", "filter", "some", "every", "find", "findIndex", "findLast", "findLastIndex"}
 )
@@ -75,7 +76,7 @@ class _Flow:
         """Goes over the program until nothing new is learnt."""
         if not self._writes:
             return
-        nodes = [node for node in self.subject.tree.root.walk() if node.kind in _STEPS]
+        nodes = [node for node in self.subject.tree.nodes if node.kind in _STEPS]
         for _ in range(_ROUNDS_MAX):
             before = (len(self._bindings), len(self._returns))
             self._memo.clear()
@@ -276,7 +277,7 @@ def _reaching(assigned: list[_Assignment], use: Node) -> list[_Assignment]:
     count too.
     """
     function = enclosing_function(use)
-    if any(enclosing_function(a.target) is not function for a in assigned):
+    if len(assigned) > _ASSIGNMENTS_MAX or any(enclosing_function(a.target) is not function for a in assigned):
         return assigned
     seen = [a for a in assigned if a.target.start > use.start and _share_loop(a.target, use)]
     for assignment in sorted(assigned, key=lambda a: -a.target.start):
@@ -347,7 +348,7 @@ def check_write_results(subject: Subject, findings: Findings) -> None:
     """No condition, comparison, arithmetic, spread or text depends on a placeholder."""
     flow = _Flow(subject)
     flow.settle()
-    for node in subject.tree.root.walk():
+    for node in subject.tree.nodes:
         for part, how in _uses(flow, node):
             held = flow.holds(part)
             if held is _Holds.RESULT or (held is _Holds.LIST and how in _COERCES_LISTS):
