@@ -61,7 +61,6 @@ def recipe(out: Output, view: RecipeView, *, saved: bool) -> None:
         facts(
             out,
             ("calls", ", ".join(sorted(view.functions)) or "no function"),
-            ("judge", "yes" if view.judge else ""),
             ("reviewed", f"{view.reviewed_by or '-'}, {ago(view.reviewed_at, out.now)}"),
             ("from job", view.from_job or ""),
         )

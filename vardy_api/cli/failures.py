@@ -15,7 +15,7 @@ from vardy_api.cli.exits import CommandError, ExitCode
 from vardy_api.cli.output import Output
 from vardy_api.cli.text import visible
 from vardy_api.client_errors import ClientError, Conflict, NotFound, Unreachable, VardyProblem, WaitTimeout
-from vardy_worker.contracts.errors import SettingsError, TransientError, VardyError
+from vardy_worker.contracts.errors import PROBLEMS, RequestError, SettingsError, TransientError, VardyError
 
 _HINTS = {
     "auth.missing": "Set VARDY_API_KEY, or give --api-key.",
@@ -141,6 +141,8 @@ def _of_vardy(error: VardyError) -> Failure:
             exit_code, title = ExitCode.WAIT_TIMED_OUT, "The job did not settle in time"
         case TransientError():
             exit_code, title = ExitCode.UNREACHABLE, "A service cannot be reached"
+        case RequestError():
+            exit_code, title = ExitCode.USAGE, PROBLEMS[error.code][1]
         case SettingsError():
             exit_code, title = ExitCode.ERROR, "A setting is missing or wrong"
         case ClientError() if error.code == "client.bad_url":

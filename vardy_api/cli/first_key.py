@@ -11,6 +11,7 @@ from vardy_api.shapes import KeyCreate, NewKeyView, key_view
 from vardy_worker.clock import SystemClock
 from vardy_worker.contracts.user import ApiKey, Scope
 from vardy_worker.documents import KEYS
+from vardy_worker.logs import configure_logs
 from vardy_worker.settings import load_settings
 from vardy_worker.store.connection import connect
 from vardy_worker.store.redis_documents import RedisDocuments
@@ -39,6 +40,8 @@ def create_first_key(
     )
     settings = load_settings()
     settings.need("redis_url")
+    # Standard output is for the key alone, and who made it sees it there.
+    configure_logs(settings.log_format, "warning")
     redis = connect(settings.redis_url)
     try:
         return bootstrap_key(RedisDocuments(redis, settings.namespace), SystemClock(), request)

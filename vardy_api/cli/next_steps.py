@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 DIGEST_SHOWN = 12
 """Characters of a digest that people see; commands take as many."""
+_MODEL_CODES = frozenset({"generation.not_configured", "generation.model_unavailable", "generation.model_rejected"})
 
 
 def short_digest(digest: str) -> str:
@@ -35,7 +36,7 @@ def next_steps(job: JobView) -> list[str]:
             return _after_a_stopped_commit(job)
         case Status.VALIDATION_BLOCKED | Status.EXECUTION_ERROR | Status.FUNCTION_ERROR if job.program is not None:
             return [f"vardy jobs show {job.id} --full", f"vardy jobs console {job.id}"]
-        case Status.GENERATION_ERROR:
+        case Status.GENERATION_ERROR if job.error is not None and job.error.code in _MODEL_CODES:
             return ["vardy doctor"]
         case _:
             return []

@@ -159,7 +159,6 @@ FunctionNames = Annotated[
     list[str] | None,
     typer.Option("--function", metavar="NAME", help="Only this function may be called; repeatable."),
 ]
-Judge = Annotated[bool, typer.Option("--judge", help="Let the program use `ai` and `classify`.")]
 Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the job settles.")]
 Timeout = Annotated[
     float | None,

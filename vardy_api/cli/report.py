@@ -10,7 +10,7 @@ from rich.text import Text
 
 from vardy_api.cli.grid import Grid
 from vardy_api.cli.next_steps import short_digest
-from vardy_api.cli.text import ago, counted, duration, expiry, one_line, pretty_json, short_json, visible
+from vardy_api.cli.text import ago, counted, cut, duration, expiry, one_line, pretty_json, short_json, visible
 from vardy_worker.contracts.decision import Choice
 from vardy_worker.contracts.job import Mode
 from vardy_worker.contracts.journal import EffectState
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 ARGUMENTS_SHOWN = 300
 """Characters of one effect's arguments in a compact report; a whole one cuts nothing."""
+DETAIL_SHOWN = 2000
+"""Characters of one detail of an error."""
 _INDENT = 2
 _DEEP_INDENT = 5
 
@@ -146,11 +148,10 @@ def _effects_table(out: Output, effects: Sequence[EffectView]) -> None:
     columns = ("seq", "function", "arguments", "verdict", "rules", "state")
     grid = Grid(*columns, gives_way=("arguments", "rules", "function"), right=frozenset({"seq"}))
     for effect in effects:
-        arguments = short_json(effect.args, ARGUMENTS_SHOWN)
         grid.row(
             str(effect.seq),
             visible(effect.function),
-            "; ".join([arguments, *_references(effect.refs)]),
+            "; ".join([_short_arguments(effect), *_references(effect.refs)]),
             _verdict_text(effect),
             _rules_of(effect),
             _state_text(effect),
@@ -159,6 +160,12 @@ def _effects_table(out: Output, effects: Sequence[EffectView]) -> None:
     for effect in effects:
         if effect.error is not None:
             out.line(f"  effect {effect.seq}: {one_line(effect.error.message)}", style="red")
+
+
+def _short_arguments(effect: EffectView) -> str:
+    """The arguments, short values first: what is cut off is then a long text, not an id."""
+    by_length = sorted(effect.args.items(), key=lambda item: len(short_json(item[1])))
+    return short_json(dict(by_length), ARGUMENTS_SHOWN)
 
 
 def _whole_effect(out: Output, effect: EffectView) -> None:
@@ -232,7 +239,8 @@ def _error(out: Output, error: ErrorInfo) -> None:
             for finding in value:
                 out.line(f"  {_finding(finding)}")
         else:
-            out.line(Text(f"  {name}: ", style="dim").append(short_json(value, ARGUMENTS_SHOWN), style="not dim"))
+            shown = visible(value) if isinstance(value, str) else short_json(value)
+            out.draw(Text(f"{name}: ", style="dim").append(cut(shown, DETAIL_SHOWN), style="not dim"), indent=_INDENT)
 
 
 def _finding(finding: JsonValue) -> str:

@@ -32,7 +32,11 @@ def one_line(text: str) -> str:
 
 def short_json(value: Any, limit: int | None = None) -> str:
     """A JSON value on one line, cut at `limit` characters."""
-    text = visible(json.dumps(value, ensure_ascii=False))
+    return cut(visible(json.dumps(value, ensure_ascii=False)), limit)
+
+
+def cut(text: str, limit: int | None) -> str:
+    """The text, with `…` for what goes beyond `limit` characters."""
     return text if limit is None or len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -50,7 +54,7 @@ def duration(seconds: float) -> str:
     """A length of time in its largest unit: `0.4 s`, `12 s`, `5 min`, `3 h`, `2 d`."""
     for unit, size in _UNITS:
         if seconds >= size:
-            return f"{int(seconds // size)} {unit}"
+            return f"{round(seconds / size)} {unit}"
     return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"  # noqa: PLR2004 - tenths matter below
 
 

@@ -46,7 +46,7 @@ def server(fsync: str = "always", skew_seconds: float = 0.0, **info: Any) -> Ser
 
 
 def service(**facts: Any) -> ServiceFacts:
-    worker = WorkerView(worker="w1", queues=("run", "commit", "callback"), started_at=NOW, seen_at=NOW)
+    worker = WorkerView(worker="w1", queues=("run", "commit"), started_at=NOW, seen_at=NOW)
     queues = QueuesView(queues=(QueueView(name="run", depth=3, oldest_seconds=1.0),), workers=(worker,))
     given = {"queues": queues, "catalogue": CATALOGUE, "rules": RULES, "admin_keys": 1, "jobs": {}, **facts}
     return ServiceFacts(**given)
@@ -126,7 +126,7 @@ def test_a_message_that_waits_for_minutes_is_a_warning() -> None:
     check = named(service_checks(service(queues=queues)), "queues")
     assert check.level is Level.WARNING
     assert "run 900, commit 0" in check.message
-    assert "6 min" in check.message
+    assert "7 min" in check.message
 
 
 def test_rules_that_no_longer_fit_the_catalogue_are_a_failure() -> None:

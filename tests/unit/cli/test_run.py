@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -54,10 +53,9 @@ def test_everything_that_can_be_asked_for_reaches_the_service(cli: Cli, world: A
         *("--params", '{"days": 30, "big": 9007199254740993}'),
         *("--mode", "plan"),
         *("--function", "list_payments", "--function", "refund_payment"),
-        *("--execution-repairs", "2", "--judge"),
+        *("--execution-repairs", "2"),
         *("--metadata", "ticket=17=b", "--metadata", "source=cli"),
         *("--limit", "calls_max=5"),
-        *("--callback-url", "https://example.com/done"),
         "--no-wait",
         "--json",
     )
@@ -69,10 +67,9 @@ def test_everything_that_can_be_asked_for_reaches_the_service(cli: Cli, world: A
     assert submission.params == {"days": 30, "big": 9007199254740993}
     assert submission.mode is Mode.PLAN
     assert submission.functions == ("list_payments", "refund_payment")
-    assert (submission.execution_repairs, submission.judge) == (2, True)
+    assert submission.execution_repairs == 2
     assert submission.metadata == {"ticket": "17=b", "source": "cli"}
     assert submission.limits == {"calls_max": 5}
-    assert submission.callback_url == "https://example.com/done"
 
 
 def test_text_and_params_can_come_from_elsewhere(cli: Cli, world: ApiWorld, tmp_path: Path) -> None:
@@ -164,13 +161,15 @@ def test_a_key_that_may_name_anyone_must_name_somebody(cli: Cli) -> None:
 
 
 def test_a_plan_is_shown_as_a_table_with_verdicts_and_what_to_type_next(cli: Cli, worker: Worker) -> None:
-    worker.runs_to(Status.PENDING_APPROVAL, effects=(effect(), effect(1, args={"payment_id": 1, "note": "x"})))
+    worker.runs_to(
+        Status.PENDING_APPROVAL, effects=(effect(), effect(1, args={"note": "a long text", "payment_id": 1}))
+    )
     ran = cli("run", "refund both", "--user", "ana")
     head, *rows = [line.split() for line in ran.out.splitlines() if "refund_payment" in line or "FUNCTION" in line]
     assert head == ["SEQ", "FUNCTION", "ARGUMENTS", "VERDICT", "RULES", "STATE"]
     assert [row[0] for row in rows] == ["0", "1"]
     assert all(row[-3:] == ["approve", "a-rule", "PENDING"] for row in rows)
-    assert '{"note": "x", "payment_id": 1}' in ran.out
-    digest = json.loads(cli("jobs", "list", "--json").out)["items"][0]["id"]
-    assert f"vardy approvals approve {digest} --digest " in ran.out
+    assert '{"payment_id": 1, "note": "a long text"}' in ran.out
+    job_id = cli("jobs", "list", "--json").json["items"][0]["id"]
+    assert f"vardy approvals approve {job_id} --digest " in ran.out
     assert "vardy approvals deny" in ran.out

@@ -52,7 +52,15 @@ def test_json_is_short_on_one_line_and_pretty_on_several() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "shown"),
-    [(0, "0.0 s"), (0.44, "0.4 s"), (12.4, "12 s"), (60, "1 min"), (7199, "1 h"), (86_400 * 3, "3 d")],
+    [
+        (0, "0.0 s"),
+        (0.44, "0.4 s"),
+        (12.4, "12 s"),
+        (60, "1 min"),
+        (7199, "2 h"),
+        (86_399, "24 h"),
+        (86_400 * 3, "3 d"),
+    ],
 )
 def test_a_duration_is_told_in_its_largest_unit(seconds: float, shown: str) -> None:
     assert duration(seconds) == shown

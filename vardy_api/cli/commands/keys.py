@@ -20,7 +20,6 @@ class ScopeName(StrEnum):
 
     SUBMIT = "submit"
     READ = "read"
-    JUDGE = "judge"
     DECIDE = "decide"
     OPERATE = "operate"
     ADMIN = "admin"

@@ -23,7 +23,6 @@ def show_prompt(
     user: options.User = None,
     roles: options.Roles = None,
     functions: options.FunctionNames = None,
-    judge: options.Judge = False,
 ) -> Shown:
     """Show exactly what would be sent to the model for a request; nothing is sent."""
     view = session.client.prompt(
@@ -31,6 +30,5 @@ def show_prompt(
         params=options.parse_object(params, "--params"),
         user=options.parse_person(user, roles),
         functions=functions,
-        judge=judge,
     )
     return Shown(view)

@@ -74,7 +74,6 @@ def save_recipe(
     params_schema: Annotated[
         str | None, typer.Option(metavar="JSON|@FILE", help="JSON Schema of the params object.")
     ] = None,
-    judge: options.Judge = False,
     reviewed_by: Annotated[
         str, typer.Option(metavar="WHO", help="Who reviewed the program; a key that is bound to a person needs none.")
     ] = "",
@@ -89,7 +88,6 @@ def save_recipe(
         from_job=from_job,
         description=description,
         params_schema=options.parse_object(params_schema, "--params-schema"),
-        judge=judge,
         reviewed_by=reviewed_by,
         expect_version=expect_version,
     )

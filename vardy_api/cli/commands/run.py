@@ -20,7 +20,6 @@ Limits = Annotated[
     list[str] | None,
     typer.Option("--limit", metavar="NAME=NUMBER", help="A lower limit for this job; repeatable."),
 ]
-CallbackUrl = Annotated[str | None, typer.Option(metavar="URL", help="Told once the job settles.")]
 Repairs = Annotated[int, typer.Option(min=0, max=3, help="How often a program that failed may be written again.")]
 IdempotencyKey = Annotated[
     str | None, typer.Option(metavar="KEY", help="The same key and request give the same job, for 24 hours.")
@@ -45,9 +44,7 @@ def run(
     roles: options.Roles = None,
     mode: Mode = "execute",
     functions: options.FunctionNames = None,
-    judge: options.Judge = False,
     execution_repairs: Repairs = 0,
-    callback_url: CallbackUrl = None,
     metadata: Metadata = None,
     limits: Limits = None,
     idempotency_key: IdempotencyKey = None,
@@ -68,9 +65,7 @@ def run(
         user=options.parse_person(user, roles),
         mode=mode,
         functions=functions,
-        judge=judge,
         execution_repairs=execution_repairs,
-        callback_url=callback_url,
         metadata=options.parse_pairs(metadata, "--metadata"),
         limits=options.parse_numbers(limits, "--limit"),
         idempotency_key=idempotency_key,
