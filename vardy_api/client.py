@@ -127,9 +127,7 @@ class Vardy:
         user: Person = None,
         mode: Mode | str = Mode.EXECUTE,
         functions: Sequence[str] | None = None,
-        judge: bool = False,
         execution_repairs: int = 0,
-        callback_url: str | None = None,
         metadata: dict[str, str] | None = None,
         limits: dict[str, float] | None = None,
         wait: bool = True,
@@ -147,9 +145,7 @@ class Vardy:
             user=as_user(user),
             mode=Mode(mode),
             functions=None if functions is None else tuple(functions),
-            judge=judge,
             execution_repairs=execution_repairs,
-            callback_url=callback_url,
             metadata=metadata or {},
             limits=limits or {},
         )
@@ -346,7 +342,6 @@ class Vardy:
         from_job: JobView | str | None = None,
         description: str = "",
         params_schema: JsonObject | None = None,
-        judge: bool = False,
         reviewed_by: str = "",
         expect_version: int | None = None,
     ) -> RecipeView:
@@ -359,7 +354,6 @@ class Vardy:
             source=source,
             from_job=None if from_job is None else _id(from_job),
             description=description,
-            judge=judge,
             reviewed_by=reviewed_by,
             expect_version=expect_version,
             **({} if params_schema is None else {"params_schema": params_schema}),
@@ -394,7 +388,6 @@ class Vardy:
         params: JsonObject | None = None,
         user: Person = None,
         functions: Sequence[str] | None = None,
-        judge: bool = False,
     ) -> PromptView:
         """Exactly what would be sent to the model; nothing is."""
         body = PromptRequest(
@@ -402,7 +395,6 @@ class Vardy:
             params=params or {},
             user=as_user(user),
             functions=None if functions is None else tuple(functions),
-            judge=judge,
         )
         return self._drive(flows.perform(calls.preview_prompt(body)))
 

@@ -109,7 +109,6 @@ class RecipeSave(Contract):
     params_schema: JsonObject = Field(
         default_factory=lambda: {"type": "object"}, description="JSON Schema (2020-12) of the params object"
     )
-    judge: bool = Field(False, description="whether the program may use `ai` and `classify`")  # noqa: FBT003 - a default
     reviewed_by: str = Field("", max_length=200, description="filled in from the key where it is bound to a person")
     expect_version: int | None = Field(
         None, ge=0, le=VERSION_MAX, description="0: must not exist yet; none: whatever is there"
@@ -125,7 +124,6 @@ class RecipeView(Contract):
     source: str
     params_schema: JsonObject
     functions: dict[str, str]
-    judge: bool
     reviewed_by: str
     reviewed_at: datetime | None
     from_job: str | None
@@ -167,7 +165,6 @@ class PromptRequest(Contract):
     params: JsonObject = Field(default_factory=dict)
     user: Person = None
     functions: tuple[str, ...] | None = None
-    judge: bool = False
 
 
 class PromptView(Contract):

@@ -132,7 +132,6 @@ class Stack:
     def _environment(self) -> dict[str, str]:
         environment = dict(self._given)
         environment["VARDY_REDIS_URL"] = self._redis_url
-        environment["VARDY_SECRET_KEY"] = environment.get("VARDY_SECRET_KEY") or self._kept_secret("secret-key")
         if self.uses_demo_shop:
             environment["VARDY_FUNCTIONS"] = DEMO_FUNCTIONS
             environment["VARDY_DEMO_DIR"] = environment.get("VARDY_DEMO_DIR") or str(self.data_dir / "shop")

@@ -28,14 +28,10 @@ if TYPE_CHECKING:
     from vardy_worker.ports import Clock
     from vardy_worker.settings import Settings
 
-QUEUES: Final[Mapping[QueueName, str]] = MappingProxyType(
-    {"run": "vardy.run", "commit": "vardy.commit", "callback": "vardy.callback"}
-)
+QUEUES: Final[Mapping[QueueName, str]] = MappingProxyType({"run": "vardy.run", "commit": "vardy.commit"})
 """Celery's name of each queue. Apart, so that commits never wait behind generation."""
 
-TASKS: Final[Mapping[QueueName, str]] = MappingProxyType(
-    {"run": "vardy.run_job", "commit": "vardy.commit_job", "callback": "vardy.send_callback"}
-)
+TASKS: Final[Mapping[QueueName, str]] = MappingProxyType({"run": "vardy.run_job", "commit": "vardy.commit_job"})
 """The task that serves each queue; its one argument is the job id."""
 
 PUBLISHED_HEADER: Final = "published_ms"

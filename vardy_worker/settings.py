@@ -14,13 +14,13 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from vardy_worker.contracts.errors import SettingsError
+from vardy_worker.contracts.job import QueueName
 from vardy_worker.contracts.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PREFIX = "VARDY_"
-SECRET_KEY_CHARACTERS_MIN = 32
 
 
 class Settings(BaseSettings):
@@ -32,23 +32,19 @@ class Settings(BaseSettings):
     namespace: str = Field("vardy", pattern=r"^[a-z][a-z0-9_-]{0,39}$", description="prefix of every key")
     functions: str = Field("", description="the company's functions, as `module:attribute`")
     rules: str = Field("", description="a rules file that the API applies at its start if it differs")
-    secret_key: str = Field("", description="signs cursors and sessions; at least 32 characters")
 
     model: str = Field("", description="the main model, by its litellm name")
     model_fallbacks: Annotated[tuple[str, ...], NoDecode] = Field((), description="tried in order, comma-separated")
-    judge_model: str = Field("", description="the model behind `ai` and `classify`")
     model_timeout_seconds: float = Field(60, gt=0, description="one model call")
     model_retries: int = Field(2, ge=0, le=10, description="retries on rate limits, timeouts and server errors")
 
     approval_ttl_seconds: int = Field(86_400, ge=1, description="how long a plan waits for people")
     four_eyes: bool = Field(True, description="the requester never approves")  # noqa: FBT003
     job_retention_seconds: int = Field(30 * 86_400, ge=60, description="how long a settled job is kept")
-    events_url: str = Field("", description="one callback address for every job")
-    explore_rounds_max: int = Field(4, ge=1, le=20, description="rounds of one explore job")
 
     worker_concurrency: int = Field(64, ge=1, le=1000, description="jobs in hand in one worker process")
-    worker_queues: Annotated[tuple[Literal["run", "commit", "callback"], ...], NoDecode] = Field(
-        ("run", "commit", "callback"), description="queues one worker serves, comma-separated"
+    worker_queues: Annotated[tuple[QueueName, ...], NoDecode] = Field(
+        ("run", "commit"), description="queues one worker serves, comma-separated"
     )
     sandbox_children: int = Field(2, ge=1, le=64, description="warm child processes kept ready")
     sandbox_children_max: int = Field(16, ge=1, le=256, description="child processes at the most")
@@ -71,14 +67,6 @@ class Settings(BaseSettings):
     def _split(cls, value: object) -> object:
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
-        return value
-
-    @field_validator("secret_key")
-    @classmethod
-    def _long_enough(cls, value: str) -> str:
-        if value and len(value) < SECRET_KEY_CHARACTERS_MIN:
-            msg = f"it needs at least {SECRET_KEY_CHARACTERS_MIN} characters"
-            raise ValueError(msg)
         return value
 
     @cached_property

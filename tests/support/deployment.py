@@ -82,7 +82,6 @@ class Deployment:
             **{
                 "VARDY_REDIS_URL": self.redis.url,
                 "VARDY_NAMESPACE": self.namespace,
-                "VARDY_SECRET_KEY": "a secret of the tests that is long enough",
                 "VARDY_API_PORT": str(self.port),
                 "VARDY_LOG_FORMAT": "json",
                 "VARDY_URL": self.url,

@@ -35,5 +35,4 @@ class PromptOperations:
             request=request.request,
             params=request.params,
             limits=self._limits,
-            judge=request.judge,
         )

@@ -71,11 +71,9 @@ class RecipeOperations:
         `request.invalid`, `recipe.invalid` with every finding, `recipe.conflict`, `job.not_found`.
         """
         caller.need(Scope.OPERATE)
-        if request.judge:
-            caller.need(Scope.JUDGE)
         source = self._source(caller, request)
         check_params_schema(request.params_schema)
-        findings = self._check(source, judge=request.judge)
+        findings = self._check(source)
         catalogue = self._catalogue.current()
         pinned = {
             spec.name: spec.version
@@ -89,7 +87,6 @@ class RecipeOperations:
                 source=source,
                 params_schema=request.params_schema,
                 functions=pinned,
-                judge=request.judge,
                 reviewed_by=caller.key.person.id if caller.key.person else request.reviewed_by or caller.key.owner,
                 reviewed_at_ms=self._clock.now_ms(),
                 from_job=request.from_job,
@@ -129,7 +126,7 @@ class RecipeOperations:
             raise RequestError(message, details={"problems": [{"at": "/from_job", "message": message}]})
         return job.program.source
 
-    def _check(self, source: str, *, judge: bool) -> tuple[Finding, ...]:
+    def _check(self, source: str) -> tuple[Finding, ...]:
         size = len(source.encode())
         if size > self._program_bytes_max:
             raise RequestError(
@@ -137,7 +134,7 @@ class RecipeOperations:
                 code="recipe.invalid",
                 details={"limit": "program_bytes_max", "value": size},
             )
-        findings = check(source, self._catalogue.current(), judge=judge)
+        findings = check(source, self._catalogue.current())
         errors = [finding for finding in findings if finding.severity == "error"]
         if errors:
             first = errors[0]

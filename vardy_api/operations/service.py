@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.status import Status
     from vardy_worker.ports import Clock, JobStore, Presence, Queue
 
-QUEUES: tuple[QueueName, ...] = ("run", "commit", "callback")
+QUEUES: tuple[QueueName, ...] = ("run", "commit")
 
 
 class ServiceOperations:

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -87,7 +86,7 @@ class SubmitOperations:
 
     def _submit(self, caller: Caller, submission: Submission, claim: IdempotencyClaim | None) -> Accepted:
         try:
-            recipe = self._checked(caller, submission)
+            recipe = self._checked(submission)
         except RequestError:
             # What was true when the key was first used may have changed since.
             earlier = self._store.submitted_under(claim) if claim else None
@@ -114,13 +113,10 @@ class SubmitOperations:
             )
         return Accepted(self._jobs.read(caller, earlier.job_id), replayed=True)
 
-    def _checked(self, caller: Caller, submission: Submission) -> Recipe | None:
+    def _checked(self, submission: Submission) -> Recipe | None:
         """The recipe of a submission that may be stored."""
         recipe = self._recipe(submission)
-        if submission.judge or (recipe is not None and recipe.judge):
-            caller.need(Scope.JUDGE)
         check_limits(submission, self._limits)
-        check_callback(submission)
         if submission.functions is not None:
             check_functions(submission.functions, submission.user, read_catalogue(self._documents))
         return recipe
@@ -191,20 +187,6 @@ def check_limits(submission: Submission, limits: Limits) -> None:
             problems.append({"at": at, "message": f"The limit {name} is wrong: {error.errors()[0]['msg']}."})
     if problems:
         raise invalid(problems)
-
-
-def check_callback(submission: Submission) -> None:
-    """Raises for a callback address that is not a full http or https address."""
-    if submission.callback_url is None:
-        return
-    try:
-        parts = urlsplit(submission.callback_url)
-        good = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.username is None
-    except ValueError:
-        good = False
-    if not good:
-        message = "The callback_url must be a full http or https address without a user name."
-        raise invalid([{"at": "/callback_url", "message": message}])
 
 
 def check_functions(functions: Sequence[str], user: User, catalogue: Catalogue) -> None:

@@ -47,9 +47,7 @@ class Submission(Contract):
     user: User
     mode: Mode = Mode.EXECUTE
     functions: tuple[str, ...] | None = Field(None, description="narrows the functions further")
-    judge: bool = False
     execution_repairs: int = Field(0, ge=0, le=3)
-    callback_url: str | None = Field(None, max_length=2000)
     metadata: dict[str, str] = Field(default_factory=dict, max_length=50)
     limits: dict[str, float] = Field(default_factory=dict, description="lower limits for this job, by name")
 
@@ -192,4 +190,4 @@ class ConsoleRecord(Contract):
     truncated: bool = False
 
 
-QueueName = Literal["run", "commit", "callback"]
+QueueName = Literal["run", "commit"]

@@ -20,7 +20,6 @@ class Recipe(Contract):
     source: str
     params_schema: JsonObject = Field(default_factory=lambda: {"type": "object"})
     functions: dict[str, str] = Field(default_factory=dict)
-    judge: bool = False
     reviewed_by: str = ""
     reviewed_at_ms: int = 0
     from_job: str | None = None

@@ -22,7 +22,6 @@ class Scope(StrEnum):
 
     SUBMIT = "submit"
     READ = "read"
-    JUDGE = "judge"
     DECIDE = "decide"
     OPERATE = "operate"
     ADMIN = "admin"

@@ -35,7 +35,7 @@ FINDINGS_NAMED = 3
 def recipe_program(work: RunInHand, recipe: Recipe) -> Program | None:
     """The recipe's program, checked against the functions as they are now; None when it was refused."""
     started = work.parts.clock.monotonic()
-    findings = check(recipe.source, work.catalogue, judge=recipe.judge)
+    findings = check(recipe.source, work.catalogue)
     work.note_time("validate", (work.parts.clock.monotonic() - started) * 1000)
     errors = [finding for finding in findings if finding.severity == "error"]
     if errors:
@@ -95,7 +95,6 @@ def _ask(work: RunInHand, tries: tuple[FailedTry, ...]) -> Generated | ErrorInfo
             params=submission.params,
             catalogue=work.catalogue,
             limits=work.limits,
-            judge=submission.judge,
             failed=tries,
             model=settings.model,
             fallbacks=settings.model_fallbacks,
@@ -131,7 +130,7 @@ def _read(work: RunInHand, generated: Generated, *, attempt: int) -> Program | A
         if isinstance(extracted, NoProgram):
             error = ErrorInfo(code=extracted.code, message=extracted.message, details=extracted.details)
             return Attempt(text=said, error=error)
-        findings = check(extracted.source, work.catalogue, judge=work.job.submission.judge, line_map=extracted.line_map)
+        findings = check(extracted.source, work.catalogue, line_map=extracted.line_map)
     finally:
         work.note_time("validate", (work.parts.clock.monotonic() - started) * 1000)
     errors = [finding for finding in findings if finding.severity == "error"]

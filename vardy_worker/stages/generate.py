@@ -24,7 +24,6 @@ class GenerateInput(Contract):
     params: JsonObject
     catalogue: Catalogue
     limits: Limits
-    judge: bool = False
     failed: tuple[FailedTry, ...] = ()
     model: str
     fallbacks: tuple[str, ...] = ()
@@ -55,7 +54,6 @@ def generate(model: Model, given: GenerateInput) -> Generated | GenerationFailed
         request=given.request,
         params=given.params,
         limits=given.limits,
-        judge=given.judge,
     )
     version = f"program-{PROMPT_VERSIONS['program']}"
     if given.failed:

@@ -81,7 +81,7 @@ def test_a_key_that_does_not_exist_cannot_be_revoked(http: httpx.Client) -> None
 
 
 def test_keys_and_queues_need_their_scopes(api: ApiWorld) -> None:
-    http = api.http(api.token(Scope.SUBMIT, Scope.READ, Scope.DECIDE, Scope.JUDGE))
+    http = api.http(api.token(Scope.SUBMIT, Scope.READ, Scope.DECIDE))
     for answer in (
         http.get("/v1/keys"),
         http.post("/v1/keys", json={"scopes": ["admin"]}),

@@ -66,7 +66,6 @@ def test_a_bound_key_signs_the_review(api: ApiWorld) -> None:
             PARAMS,
         ),
         ("a", {"source": SOURCE, "params_schema": {**OBJECT, "allOf": [{"$ref": "#/no"}]}}, "recipe.invalid", PARAMS),
-        ("a", {"source": SOURCE, "judge": "perhaps"}, "request.invalid", "/judge"),
     ],
 )
 def test_a_recipe_that_does_not_fit_is_refused_with_the_place(
