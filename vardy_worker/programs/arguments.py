@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from vardy_worker.contracts.base import INT_SAFE_MAX, JsonObject, make_pointer
 from vardy_worker.programs.capabilities import close_names
+from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.subject import Call, Subject, arguments_of
-from vardy_worker.programs.syntax import FUNCTIONS, Node, bare, key_name, string_value
+from vardy_worker.programs.syntax import FUNCTIONS, bare, key_name, string_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

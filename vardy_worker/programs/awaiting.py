@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from vardy_worker.programs.globals import ALLOWED_GLOBALS
+from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.scopes import Binding, BindingKind, Use, pattern_names
 from vardy_worker.programs.subject import (
     Subject,
@@ -20,15 +21,7 @@ from vardy_worker.programs.subject import (
     is_free,
     method_call,
 )
-from vardy_worker.programs.syntax import (
-    FUNCTIONS,
-    Node,
-    bare,
-    enclosing_function,
-    is_async,
-    is_generator,
-    property_name,
-)
+from vardy_worker.programs.syntax import FUNCTIONS, bare, enclosing_function, is_async, is_generator, property_name
 
 if TYPE_CHECKING:
     from vardy_worker.programs.codes import Findings

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vardy_worker.programs.globals import ALLOWED_GLOBALS, MISSING_GLOBALS
+from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.scopes import Names, Use, pattern_names
 from vardy_worker.programs.sheet import Edit, Sheet
-from vardy_worker.programs.syntax import FUNCTIONS, Node, bare, property_name
+from vardy_worker.programs.syntax import FUNCTIONS, bare, property_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

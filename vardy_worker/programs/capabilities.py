@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.functions import FunctionKind
 from vardy_worker.programs.globals import ALLOWED_GLOBALS, JUDGE_GLOBALS, MISSING_GLOBALS, MISSING_METHODS
+from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.scopes import BindingKind, Reference, Use
 from vardy_worker.programs.subject import Subject, arguments_of, is_free, is_global_object
-from vardy_worker.programs.syntax import CLASSES, FUNCTIONS, Node, bare, key_name, property_name, short_text
+from vardy_worker.programs.syntax import CLASSES, FUNCTIONS, bare, key_name, property_name, short_text
 
 if TYPE_CHECKING:
     from vardy_worker.programs.codes import Findings

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vardy_worker.contracts.base import JsonValue
-    from vardy_worker.programs.syntax import Node
-
+    from vardy_worker.programs.nodes import Node
 FINDING_CODES: Mapping[str, str] = MappingProxyType(
     {
         "program.syntax": "The text is not JavaScript at this place.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from vardy_worker.programs.syntax import FUNCTIONS
 
 if TYPE_CHECKING:
-    from vardy_worker.programs.syntax import Node
+    from vardy_worker.programs.nodes import Node
 
 _DEPTH_MAX = 80
 """Statements nested deeper count as completing: the answer is used for a warning only."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vardy_worker.programs.syntax import FUNCTIONS, Node, Tree, enclosing_function, is_async, is_generator, short_text
+from vardy_worker.programs.nodes import Node
+from vardy_worker.programs.syntax import FUNCTIONS, Tree, enclosing_function, is_async, is_generator, short_text
 
 if TYPE_CHECKING:
     from vardy_worker.programs.codes import Findings

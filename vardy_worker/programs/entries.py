@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vardy_worker.programs.globals import ALLOWED_GLOBALS
+from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.scopes import Binding, Names
-from vardy_worker.programs.syntax import FUNCTIONS, Node, bare, key_name, property_name
+from vardy_worker.programs.syntax import FUNCTIONS, bare, key_name, property_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
 _EXPORT_OBJECTS = frozenset({"module", "exports", "globalThis", "window", "self", "global"})
 _RUN_KEYS = frozenset({"run", "default"})
 _DECLARATIONS = frozenset(

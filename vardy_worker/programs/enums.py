@@ -9,7 +9,7 @@ from vardy_worker.programs.sheet import Edit
 from vardy_worker.programs.syntax import string_value
 
 if TYPE_CHECKING:
-    from vardy_worker.programs.syntax import Node
+    from vardy_worker.programs.nodes import Node
 
 
 def enum_as_object(enum: Node) -> list[Edit] | str:

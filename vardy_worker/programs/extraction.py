@@ -22,7 +22,7 @@ from vardy_worker.programs.json_wrapping import unwrap_json
 from vardy_worker.programs.scopes import analyse
 from vardy_worker.programs.shaping import shape
 from vardy_worker.programs.sheet import Sheet
-from vardy_worker.programs.syntax import FUNCTIONS, Tree, bare, is_javascript, parse_javascript
+from vardy_worker.programs.syntax import FUNCTIONS, Tree, bare, is_javascript, parse_javascript, readable
 from vardy_worker.programs.thinking import without_thinking
 from vardy_worker.programs.typescript import strip_types
 
@@ -69,8 +69,9 @@ class _Reader:
         if typescript:
             # `f<T>(x)` is a comparison to JavaScript; the label says which one is meant.
             return strip_types(sheet) if not is_javascript(sheet.text) else _prefer_typescript(sheet)
-        if is_javascript(sheet.text):
-            return sheet
+        mended = Sheet(readable(sheet.text), sheet.lines)
+        if is_javascript(mended.text):
+            return mended
         stripped = strip_types(sheet)
         if stripped is not None and is_javascript(stripped.text):
             return stripped

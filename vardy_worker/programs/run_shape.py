@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vardy_worker.programs.completion import can_complete
+from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.scopes import BindingKind
 from vardy_worker.programs.subject import Subject, function_binding
-from vardy_worker.programs.syntax import FUNCTIONS, GENERATORS, Node, bare, enclosing_function
+from vardy_worker.programs.syntax import FUNCTIONS, GENERATORS, bare, enclosing_function
 
 if TYPE_CHECKING:
     from vardy_worker.programs.codes import Findings
-
 _CONTRACT = "Define `async function run(params)` once, at the top of the program."
 
 

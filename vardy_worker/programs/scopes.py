@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from vardy_worker.programs.syntax import CLASSES, FUNCTIONS, Node, Tree, identifier_name
+from vardy_worker.programs.nodes import Node
+from vardy_worker.programs.syntax import CLASSES, FUNCTIONS, Tree, identifier_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

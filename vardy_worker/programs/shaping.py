@@ -16,9 +16,10 @@ from vardy_worker.programs.entries import (
     read_offers,
     top_functions,
 )
+from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.scopes import Binding, Names, Use, analyse
 from vardy_worker.programs.sheet import Edit, Sheet, blanked
-from vardy_worker.programs.syntax import FUNCTIONS, GENERATORS, Node, bare, is_async, parse_javascript
+from vardy_worker.programs.syntax import FUNCTIONS, GENERATORS, bare, is_async, parse_javascript
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

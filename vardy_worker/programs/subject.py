@@ -6,15 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vardy_worker.programs.globals import JUDGE_GLOBALS
+from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.scopes import Binding, BindingKind, Names, analyse
 from vardy_worker.programs.syntax import (
     FUNCTIONS,
-    Node,
     Tree,
     bare,
     enclosing_function,
     parse_javascript,
     property_name,
+    readable,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Subject:
 
 def subject_of(source: str, catalogue: Catalogue, *, judge: bool = False, reads_only: bool = False) -> Subject:
     """Parses a program and finds its calls."""
-    tree = parse_javascript(source)
+    tree = parse_javascript(readable(source))
     names = analyse(tree)
     specs = {spec.name: spec for spec in catalogue.functions}
     calls = tuple(_calls(tree, names, specs))

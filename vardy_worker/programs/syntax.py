@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from vardy_worker.programs.mending import goes_on_behind_a_block, mend_awaits, with_all_semicolons, with_semicolons
+from vardy_worker.programs.nodes import Node
 
+if TYPE_CHECKING:
     import tree_sitter
 
 FUNCTIONS = frozenset(
@@ -40,67 +41,6 @@ _STRING_ESCAPE = re.compile(
     r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r\n|[\s\S]))",
 )
 _SIMPLE_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": ""}
-
-
-class Node:
-    """One node. `start` and `end` are character offsets; `row` and `column` count from 0."""
-
-    __slots__ = ("children", "column", "end", "field", "kind", "missing", "named", "parent", "row", "source", "start")
-
-    def __init__(
-        self, source: str, kind: str, start: int, end: int, *, row: int, column: int, named: bool, missing: bool
-    ) -> None:
-        self.source = source
-        self.kind = kind
-        self.start = start
-        self.end = end
-        self.row = row
-        self.column = column
-        self.named = named
-        self.missing = missing
-        self.field: str | None = None
-        self.parent: Node | None = None
-        self.children: list[Node] = []
-
-    def __repr__(self) -> str:
-        return f"Node({self.kind}, {self.text!r})"
-
-    @property
-    def text(self) -> str:
-        """The source of the node."""
-        return self.source[self.start : self.end]
-
-    def get(self, name: str) -> Node | None:
-        """The first child in the field of that name."""
-        return next((child for child in self.children if child.field == name), None)
-
-    def named_children(self) -> list[Node]:
-        """The children that are not punctuation or keywords."""
-        return [child for child in self.children if child.named]
-
-    def has_token(self, token: str) -> bool:
-        """Whether a keyword or punctuation is a direct child."""
-        return any(child.kind == token and not child.named for child in self.children)
-
-    def walk(self, into: Callable[[Node], bool] = lambda _: True) -> Iterator[Node]:
-        """The node and all below it, in source order; below a node only where `into` says so."""
-        stack = [self]
-        while stack:
-            node = stack.pop()
-            yield node
-            if node is self or into(node):
-                stack.extend(reversed(node.children))
-
-    def ancestors(self) -> Iterator[Node]:
-        """The parent, its parent, and so on to the root."""
-        node = self.parent
-        while node is not None:
-            yield node
-            node = node.parent
-
-    def is_within(self, other: Node) -> bool:
-        """Whether the node is `other` or below it."""
-        return self is other or any(ancestor is other for ancestor in self.ancestors())
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +82,18 @@ def is_javascript(source: str) -> bool:
     return not _raw(source.encode("utf-8", "replace"), "javascript").root_node.has_error
 
 
+def readable(source: str) -> str:
+    """The text, or the text with semicolons where the grammar misses them and the language does not.
+
+    No column changes: they are added at the ends of lines.
+    """
+    if not goes_on_behind_a_block(source):
+        return source
+    tree = parse_javascript(source)
+    mended = with_semicolons(source, tree.nodes) if tree.ok else with_all_semicolons(source)
+    return mended if mended != source and is_javascript(mended) else source
+
+
 def is_typescript(source: str) -> bool:
     """Whether the grammar of TypeScript understands all of a text; cheaper than its tree."""
     return not _raw(source.encode("utf-8", "replace"), "typescript").root_node.has_error
@@ -155,7 +107,10 @@ def parse_typescript(source: str) -> Tree:
 def _parse(source: str, language: str) -> Tree:
     # A lone surrogate becomes one `?`, so that offsets count the same characters.
     data = source.encode("utf-8", "replace")
-    return _convert(_raw(data, language).walk(), source, _char_offsets(source, len(data)))
+    tree = _convert(_raw(data, language).walk(), source, _char_offsets(source, len(data)))
+    if not mend_awaits(tree.nodes):
+        return tree
+    return Tree(source, tree.root, tuple(tree.root.walk()), tree.errors)
 
 
 def _raw(data: bytes, language: str) -> tree_sitter.Tree:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vardy_worker.programs.enums import enum_as_object
+from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.sheet import Edit, Sheet, blanked
-from vardy_worker.programs.syntax import Node, Tree, is_typescript, parse_typescript
+from vardy_worker.programs.syntax import Tree, is_typescript, parse_typescript
 
 if TYPE_CHECKING:
     from vardy_worker.programs.codes import Findings
-
 _STATEMENTS = frozenset(
     {
         "interface_declaration",

@@ -15,9 +15,10 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.functions import FunctionKind
+from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.scopes import pattern_names
 from vardy_worker.programs.subject import Subject, arguments_of, called_function, is_free, method_call
-from vardy_worker.programs.syntax import FUNCTIONS, Node, bare, enclosing_function, property_name, short_text
+from vardy_worker.programs.syntax import FUNCTIONS, bare, enclosing_function, property_name, short_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -19,6 +19,9 @@ MAIL = "send_email({to: 'a', body: 'b'})"
     "body",
     [
         f"await {MAIL}; return 1;",
+        f"await ({MAIL}); return 1;",
+        "return (await (await Promise.all([list_customers()]))[0]).length;",
+        "const it = (async function* () { yield await list_customers(); })(); return (await it.next()).value;",
         f"return {MAIL};",
         f"return (await {MAIL});",
         f"const p = {MAIL}; return await p;",
@@ -106,6 +109,8 @@ def test_calls_that_are_waited_for_pass(codes: Codes, body: str) -> None:
     "body",
     [
         f'{MAIL}; return "ok";',
+        f"const send = () => {{ return {MAIL} }}\n(async () => {{ await send() }})()\nreturn 1",
+        "return await (list_customers(), 1);",
         f"void {MAIL}; return 1;",
         f"const p = {MAIL}; return 1;",
         f"let p; p = {MAIL}; return 1;",

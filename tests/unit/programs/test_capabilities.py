@@ -72,6 +72,18 @@ if TYPE_CHECKING:
             "return new Sub().extra();"
         ),
         "return params.a<params.b>params.c;",
+        "return await (await get_customer({customer_id: 1})).orders[0];",
+        "return await ['a'].reduce(async (all, x) => [...(await all), x], Promise.resolve([]));",
+        "return await [params.a, params.b][0];",
+        "const pick = async () => await [params.a, params.b]; return await (pick)();",
+        "const twice = (x) => { return x * 2 }\n[1, 2].map(twice)\nreturn 1",
+        "const log = () => { console.log(1) }\n(async () => { log() })()\nreturn 1",
+        "const o = {get() { return 1; }, set() {}, async() {}, static: 1, await: 3, new: 4, let: 6}; return o;",
+        (
+            "class A { #x = 1; static has(o) { return #x in o; } static async *gen() { yield 1; } get() {} "
+            "set() {} } return A.has(1);"
+        ),
+        "const async = 1, of = 2, get = 3, from = 4, type = 5; return async + of + get + from + type;",
         "switch (params.kind) { case 'a': { const v = 1; return v; } default: return undefined; }",
         "const café = 1, $x = 2, _y = 3, \\u0061b = 4; return café + $x + _y + ab;",
         "return isNaN(parseInt('1', 10)) ? Infinity : encodeURIComponent(String(Symbol('x').description));",
