@@ -33,6 +33,7 @@ from vardy_worker.contracts.execution import (
 )
 from vardy_worker.contracts.limits import MIB
 from vardy_worker.sandbox import protocol
+from vardy_worker.sandbox.places import Place, narrowed
 from vardy_worker.sandbox.pool import (
     Child,
     ChildLost,
@@ -277,20 +278,22 @@ class _Session:
             return Returned(output=_parsed(output), output_refs=_refs(record["refs"]))
         if record["k"] == "threw":
             call_id = record["call"]
+            reported = Place(line=record["line"], column=record["column"])
+            place = narrowed(self._run.source, reported, record["message"])
             return Threw(
                 code=record["code"],
                 name=record["name"],
                 message=record["message"],
-                line=record["line"],
-                column=record["column"],
+                line=place.line,
+                column=place.column,
                 call_id=call_id if isinstance(call_id, int) and 0 <= call_id < self._calls else None,
             )
         code, field = record["code"], record.get("field", _NO_LIMIT)
         if code == "execution.memory":
             return self._hit(code, "guest_memory_mib_max")
         hit = self._hit(code, field if field in type(self._limits).model_fields else _NO_LIMIT, record.get("value"))
-        place = {name: record[name] for name in ("function", "line", "column") if name in record}
-        return LimitHit.model_validate({**hit.model_dump(), **place})
+        call = {name: record[name] for name in ("function", "line", "column") if name in record}
+        return LimitHit.model_validate({**hit.model_dump(), **call})
 
     def _limit_reached(self, reason: bytes) -> LimitHit:
         if reason == protocol.TIMEOUT:

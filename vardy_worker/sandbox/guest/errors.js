@@ -168,6 +168,16 @@ function engineEnd(name, message) {
 
 /** What became of a program that threw this: a record for the host. */
 function described(error) {
+  try {
+    return describedError(error);
+  } catch {
+    // A proxy among the causes, say, that throws whatever it is asked.
+    const message = "something that cannot be looked at";
+    return { __proto__: null, k: "threw", code: "execution.thrown", name: "", message, line: 0, column: 0, call: -1 };
+  }
+}
+
+function describedError(error) {
   const end = { __proto__: null, k: "threw", code: "execution.thrown", name: "", message: "", line: 0, column: 0 };
   end.name = peekText(error, "name");
   end.message = peekText(error, "message");

@@ -61,6 +61,7 @@ const stringValue = uncurry(String.prototype.valueOf);
 const booleanValue = uncurry(Boolean.prototype.valueOf);
 const bigintValue = uncurry(BigInt.prototype.valueOf);
 const typedArrayLength = getterOf(TypedArrayPrototype, "length");
+const promiseThen = uncurry(Promise.prototype.then);
 const objectTag = uncurry(Object.prototype.toString);
 
 const WeakMapType = WeakMap;

@@ -169,6 +169,18 @@ function random32() {
 
 hide(Math, "random", { random: () => ((random32() >>> 5) * 67108864 + (random32() >>> 6)) / 9007199254740992 }.random);
 
+// The engine's own would end the guest when the callback throws; so it is a rejection that nobody handles.
+hide(
+  globalThis,
+  "queueMicrotask",
+  {
+    queueMicrotask(callback) {
+      if (typeof callback !== "function") throw new TypeErrorType("queueMicrotask takes a function");
+      promiseThen(new PromiseType((done) => done()), () => callback());
+    },
+  }.queueMicrotask,
+);
+
 /** structuredClone for data: what the encoder knows, without its changes. */
 function cloned(value, seen) {
   if (!isObject(value) || isPlaceholder(value)) return value;

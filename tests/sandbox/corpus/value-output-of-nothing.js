@@ -1,0 +1,3 @@
+// A program that returns nothing.
+// expect: returned null
+async function run(params) {}
