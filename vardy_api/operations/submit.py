@@ -15,6 +15,7 @@ from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.ids import new_job_id
 from vardy_worker.contracts.job import JobRecord, Submission
 from vardy_worker.contracts.limits import Limits
+from vardy_worker.contracts.status import Stage
 from vardy_worker.contracts.user import Scope
 from vardy_worker.documents import read_catalogue, read_recipe
 from vardy_worker.logs import get_logger
@@ -95,7 +96,13 @@ class SubmitOperations:
             return self._again(caller, earlier)
         now_ms = self._clock.now_ms()
         record = JobRecord(
-            id=new_job_id(), owner=caller.key.owner, submission=submission, recipe=recipe, created_at_ms=now_ms
+            id=new_job_id(),
+            owner=caller.key.owner,
+            submission=submission,
+            recipe=recipe,
+            # What the worker will begin with; shown once it runs.
+            stage=Stage.EXECUTE if recipe else Stage.GENERATE,
+            created_at_ms=now_ms,
         )
         stored = self._store.submit(record, claim, due_at_ms=now_ms + PUBLISHED_WITHIN_MS)
         if not isinstance(stored, Submitted):

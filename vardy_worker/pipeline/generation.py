@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 log = get_logger(__name__)
 
-FINDINGS_NAMED = 3
-
 
 def recipe_program(work: RunInHand, recipe: Recipe) -> Program | None:
     """The recipe's program, checked against the functions as they are now; None when it was refused."""
@@ -50,8 +48,10 @@ def recipe_program(work: RunInHand, recipe: Recipe) -> Program | None:
         )
         work.settle(Status.VALIDATION_BLOCKED, error=error)
         return None
+    # Not written before it runs, as a generated one is: the record has the recipe since submission.
     program = Program(source=recipe.source, sha256=sha256_text(recipe.source), warnings=findings)
-    return _accept(work, program)
+    work.job = work.job.model_copy(update={"program": program})
+    return program
 
 
 def generate_program(work: RunInHand, *, failed: NotExecuted | None = None) -> Program | None:
@@ -66,7 +66,8 @@ def generate_program(work: RunInHand, *, failed: NotExecuted | None = None) -> P
         left = work.limits.generation_attempts
         work.remember_attempt(Attempt(text=work.job.program.source, error=failed.error))
     work.parts.leases.relength(work.hold, lease_ms=int(work.parts.settings.generate_lease_seconds * 1000))
-    work.enter(Stage.GENERATE, {"attempts": work.job.attempts})
+    if work.job.stage is not Stage.GENERATE:
+        work.enter(Stage.GENERATE, {"attempts": work.job.attempts})
     while left > 0:
         answer = _ask(work, tuple(tries))
         if isinstance(answer, ErrorInfo):
