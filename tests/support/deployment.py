@@ -7,7 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -129,11 +129,11 @@ class Deployment:
             raise
 
     def stop_all(self) -> None:
-        # The signals first, so that nobody waits for the next.
-        for process in self.processes.values():
-            process.terminate()
-        for name in list(self.processes):
-            self.stop(name)
+        with ExitStack() as every:
+            for name, process in self.processes.items():
+                # The signals first, so that nobody waits for the next.
+                process.terminate()
+                every.callback(self.stop, name)
 
     def api_is_ready(self) -> bool:
         try:

@@ -7,9 +7,14 @@ import threading
 from vardy_worker.demo.phrases import Answer, request_in
 
 
+def source(body: str) -> str:
+    """A program of this body."""
+    return f"async function run(params) {{\n{body}\n}}"
+
+
 def program(body: str) -> str:
     """A model's answer with a program of this body."""
-    return f"```javascript\nasync function run(params) {{\n{body}\n}}\n```"
+    return f"```javascript\n{source(body)}\n```"
 
 
 class Script:
