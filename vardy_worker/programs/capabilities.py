@@ -66,7 +66,7 @@ def _free_name(subject: Subject, name: str, node: Node, findings: Findings) -> N
                 "program.judge_off",
                 node,
                 f"`{name}` is not available in this job.",
-                "Decide in code, or submit the job with `judge: true`.",
+                "Decide in code; the judge is off in this job.",
             )
     elif name in MISSING_GLOBALS:
         findings.add(

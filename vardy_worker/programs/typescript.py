@@ -103,7 +103,8 @@ def _collect(tree: Tree, sheet: Sheet) -> _Strip:
         node = stack.pop()
         if not _replace(strip, node):
             _trim(strip, node)
-            stack.extend(reversed(node.children))
+            # Only the value of a cast stays.
+            stack.extend(reversed(node.children[:1] if node.kind in _CASTS else node.children))
     return strip
 
 
@@ -111,7 +112,7 @@ def _replace(strip: _Strip, node: Node) -> bool:
     """Handles a node that goes as a whole; True when nothing below it is left to do."""
     if _is_type_statement(node):
         strip.blank(node.start, node.end, ";")
-    elif node.kind in _MEMBERS or (node.kind == "public_field_definition" and node.has_token("declare")):
+    elif node.kind in _MEMBERS or _is_declared_field(node):
         strip.blank(node.start, node.end)
     elif node.kind in _TYPES:
         _blank_type(strip, node)
@@ -126,6 +127,11 @@ def _replace(strip: _Strip, node: Node) -> bool:
     else:
         return False
     return True
+
+
+def _is_declared_field(node: Node) -> bool:
+    """Fields that TypeScript only declares; a plain field would hide an inherited one."""
+    return node.kind == "public_field_definition" and (node.has_token("declare") or node.has_token("abstract"))
 
 
 def _is_type_statement(node: Node) -> bool:
