@@ -99,22 +99,26 @@ def change_many(
     """
     items: dict[str, BulkItem] = {}
     begun: list[JobView] = []
-    for job_id in _progress(session, action, job_ids):
-        try:
-            job = change(job_id)
-        except (Unreachable, Unauthorized) as error:
-            if not items:
-                raise
-            items |= {left: _failed(left, error) for left in job_ids if left not in items}
-            break
-        except VardyError as error:
-            items[job_id] = _failed(job_id, error)
-        else:
-            items[job_id] = BulkItem(job=job_id, ok=True, status=job.status)
-            begun.append(job)
-    if wait:
-        for job in _progress(session, "wait", begun):
-            items[job.id] = _ended(session, job, timeout_seconds)
+    try:
+        for job_id in _progress(session, action, job_ids):
+            try:
+                job = change(job_id)
+            except (Unreachable, Unauthorized) as error:
+                if not items:
+                    raise
+                items |= {left: _failed(left, error) for left in job_ids if left not in items}
+                break
+            except VardyError as error:
+                items[job_id] = _failed(job_id, error)
+            else:
+                items[job_id] = BulkItem(job=job_id, ok=True, status=job.status)
+                begun.append(job)
+        if wait:
+            for job in _progress(session, "wait", begun):
+                items[job.id] = _ended(session, job, timeout_seconds)
+    except KeyboardInterrupt:
+        session.note(f"{action}: begun for {len(begun)} of {counted(len(job_ids), 'job')}; those go on.")
+        raise
     return _outcome(action, [items[job_id] for job_id in job_ids])
 
 

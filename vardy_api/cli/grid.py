@@ -57,7 +57,7 @@ class Grid:
             name: max([cell_len(name), *(cell_len(row[index].plain) for row in self._rows)])
             for index, name in enumerate(self._columns)
         }
-        excess = sum(widths.values()) + GAP * len(widths) - width
+        excess = sum(widths.values()) + GAP * (len(widths) - 1) - width
         for name in self._gives_way:
             if excess <= 0:
                 break

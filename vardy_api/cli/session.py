@@ -16,6 +16,7 @@ import typer
 
 from vardy_api.cli.exits import ExitCode, confirmation_needed, declined
 from vardy_api.cli.shown import Shown
+from vardy_api.cli.text import escaped_json
 
 if TYPE_CHECKING:
     from vardy_api.cli.output import Output
@@ -73,7 +74,7 @@ class Session:
     def show(self, shown: Shown) -> ExitCode:
         """Prints the outcome; returns the exit code."""
         if self.as_json:
-            sys.stdout.write(shown.data.model_dump_json(by_alias=True, indent=2) + "\n")
+            sys.stdout.write(escaped_json(shown.data.model_dump_json(by_alias=True, indent=2)) + "\n")
             sys.stdout.flush()
         else:
             from vardy_api.cli.render import render  # noqa: PLC0415 - see the module's docstring

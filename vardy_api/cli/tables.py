@@ -18,40 +18,45 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.functions import Catalogue
 
 
+_SUMMARY_COLUMNS = {
+    "": ("job", "status", "for", "made", "asked"),
+    "approvals": ("job", "for", "effects", "expires", "asked"),
+    "commits": ("job", "status", "for", "error", "asked"),
+}
+"""What a listing shows of each job: little enough for a terminal of 80 columns to keep every id whole."""
+_NOTHING = {
+    "": "No job matches.",
+    "approvals": "No plan waits for approval.",
+    "commits": "No commit needs anybody.",
+}
+
+
 def summaries(out: Output, page: SummaryPage, style: str) -> None:
-    """Jobs, one a line. `style` chooses the columns: jobs, `approvals` or `commits`."""
+    """Jobs, one a line. `style` chooses the columns: "" for jobs, `approvals`, `commits`."""
     if not page.items:
-        out.line(
-            {"approvals": "No plan waits for approval.", "commits": "No commit needs anybody."}.get(
-                style, "No job matches."
-            )
-        )
+        out.line(_NOTHING[style])
         return
-    last = {"approvals": "decide", "commits": "error"}.get(style, "made")
-    columns = ("job", "status", "for", "effects", last, "asked")
-    grid = Grid(*columns, gives_way=("asked", "for", last), right=frozenset({"effects"}))
+    columns = _SUMMARY_COLUMNS[style]
+    grid = Grid(*columns, gives_way=("asked", "error", "for"), right=frozenset({"effects"}))
     for item in page.items:
-        grid.row(
-            item.id,
-            status_text(item.status, item.stage.value if item.stage else ""),
-            one_line(item.user),
-            str(item.effects_total or "-"),
-            _last(out, item, style),
-            _asked(item),
-        )
+        cells = _summary_cells(out, item)
+        grid.row(*(cells[column] for column in columns))
     out.grid(grid)
     if page.next is not None:
         out.line(f"There are more; see them with --all, or with --cursor {page.next}", style="dim")
 
 
-def _last(out: Output, item: SummaryView, style: str) -> str:
-    match style:
-        case "approvals":
-            return expiry(item.expires_at, out.now)
-        case "commits":
-            return item.error_code or "-"
-        case _:
-            return ago(item.created_at, out.now)
+def _summary_cells(out: Output, item: SummaryView) -> dict[str, str | Text]:
+    return {
+        "job": item.id,
+        "status": status_text(item.status, item.stage.value if item.stage else ""),
+        "for": one_line(item.user),
+        "effects": str(item.effects_total or "-"),
+        "made": ago(item.created_at, out.now),
+        "expires": expiry(item.expires_at, out.now).removeprefix("expires "),
+        "error": item.error_code or "-",
+        "asked": _asked(item),
+    }
 
 
 def _asked(item: SummaryView) -> str:

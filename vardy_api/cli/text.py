@@ -25,6 +25,11 @@ def _spelled(character: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"  # noqa: PLR2004 - the end of the BMP
 
 
+def escaped_json(text: str) -> str:
+    """JSON text with such characters as JSON escapes: another spelling of the same value."""
+    return _HIDDEN.sub(lambda match: json.dumps(match.group())[1:-1], text)
+
+
 def one_line(text: str) -> str:
     """Visible text without line breaks."""
     return visible(" ".join(text.split()))
@@ -32,7 +37,7 @@ def one_line(text: str) -> str:
 
 def short_json(value: Any, limit: int | None = None) -> str:
     """A JSON value on one line, cut at `limit` characters."""
-    return cut(visible(json.dumps(value, ensure_ascii=False)), limit)
+    return cut(escaped_json(json.dumps(value, ensure_ascii=False)), limit)
 
 
 def cut(text: str, limit: int | None) -> str:
@@ -44,7 +49,7 @@ def pretty_json(value: Any) -> str:
     """A JSON value over several lines; a bare string as it is."""
     if isinstance(value, str):
         return visible(value)
-    return visible(json.dumps(value, ensure_ascii=False, indent=2))
+    return escaped_json(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 _UNITS = (("d", 86_400), ("h", 3600), ("min", 60))

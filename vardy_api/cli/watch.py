@@ -10,6 +10,7 @@ from rich.text import Text
 from vardy_api.cli.exits import ExitCode
 from vardy_api.cli.shown import Shown
 from vardy_api.client_errors import WaitTimeout
+from vardy_worker.contracts.errors import VardyError
 from vardy_worker.contracts.status import Status
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ def settle(session: Session, job: JobView, *, wait: bool, timeout_seconds: float
         settled = wait_for(session, job, timeout_seconds=timeout_seconds)
     except WaitTimeout as error:
         return Shown(error.job, failure=error)
+    except VardyError as error:
+        # The job exists whatever happens to the connection, so its id must not be lost.
+        return Shown(job, failure=error)
     return Shown(settled, exit_code=ExitCode.OK if settled.status in ENDED_WELL else ExitCode.ERROR)
 
 

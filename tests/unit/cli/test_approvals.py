@@ -24,7 +24,8 @@ def test_only_plans_that_wait_are_listed(cli: Cli, world: ApiWorld) -> None:
     waiting = world.job(Status.PENDING_APPROVAL)
     lines = cli("approvals", "list").out.splitlines()
     assert len(lines) == 2
-    assert lines[1].split()[:4] == [waiting.id, "PENDING_APPROVAL", "ana", "2"]
+    assert lines[0].split() == ["JOB", "FOR", "EFFECTS", "EXPIRES", "ASKED"]
+    assert lines[1].split()[:3] == [waiting.id, "ana", "2"]
     assert [item["id"] for item in cli("approvals", "list", "--json").json["items"]] == [waiting.id]
 
 

@@ -10,8 +10,10 @@ import pytest
 
 from vardy_api.cli.exits import ExitCode
 from vardy_api.client import Vardy
+from vardy_api.client_errors import Unreachable
 from vardy_api.shapes import Problem
 from vardy_worker.contracts.errors import PROBLEMS
+from vardy_worker.contracts.status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -177,6 +179,34 @@ def test_an_interrupt_ends_with_its_own_code(cli: Cli) -> None:
 
     answers(cli, interrupt)
     assert cli("jobs", "list").code == ExitCode.INTERRUPTED
+
+
+def test_a_connection_that_breaks_while_waiting_loses_no_job(cli: Cli, world: ApiWorld) -> None:
+    class Breaking(Vardy):
+        def wait(self, *_: Any, **__: Any) -> Any:
+            message = "The API went away."
+            raise Unreachable(message)
+
+    cli.connect = lambda _url, _key: Breaking("http://vardy", api_key=cli.token, transport=world.transport)
+    ran = cli("run", "refund it", "--user", "ana", "--json")
+    assert ran.code == ExitCode.UNREACHABLE
+    assert ran.json["id"].startswith("job_")
+    assert ran.problem["detail"] == "The API went away."
+
+
+def test_an_interrupted_bulk_says_how_far_it_came(cli: Cli, world: ApiWorld) -> None:
+    jobs = [world.job(Status.PENDING_APPROVAL).id for _ in range(3)]
+
+    class Interrupted(Vardy):
+        def cancel(self, job: Any, **named: Any) -> Any:
+            if job == jobs[1]:
+                raise KeyboardInterrupt
+            return super().cancel(job, **named)
+
+    cli.connect = lambda _url, _key: Interrupted("http://vardy", api_key=cli.token, transport=world.transport)
+    ran = cli("jobs", "cancel", *jobs, "--user", "ana", "--yes")
+    assert ran.code == ExitCode.INTERRUPTED
+    assert "begun for 1 of 3 jobs" in ran.err
 
 
 def test_an_interrupted_wait_says_that_the_job_goes_on(cli: Cli, world: ApiWorld) -> None:

@@ -20,7 +20,7 @@ def test_jobs_are_listed_newest_first_with_filters(cli: Cli, world: ApiWorld) ->
     world.clock.forward(10)
     second = world.job(Status.PARTIAL)
     lines = cli("jobs", "list").out.splitlines()
-    assert lines[0].split() == ["JOB", "STATUS", "FOR", "EFFECTS", "MADE", "ASKED"]
+    assert lines[0].split() == ["JOB", "STATUS", "FOR", "MADE", "ASKED"]
     assert [line.split()[0] for line in lines[1:]] == [second.id, first.id]
     only = cli("jobs", "list", "--status", "partial", "--status", "PENDING_APPROVAL", "--user", "ana", "--json").json
     assert [item["id"] for item in only["items"]] == [second.id]
@@ -73,6 +73,14 @@ def test_text_from_outside_cannot_pose_as_something_else(cli: Cli, world: ApiWor
         assert "\\u001b[2Jana\\u202e@evil" in ran.out
         assert "[red]x[/red] :smile:" in ran.out
         assert "\\u009b31m\\u2066hidden" in ran.out
+
+
+def test_json_spells_the_same_value_without_such_characters(cli: Cli, world: ApiWorld) -> None:
+    job = world.job(Status.SUCCESS, output="\x9b31m\u202e\U000e0041 São 😀")
+    ran = cli("jobs", "show", job.id, "--json")
+    assert ran.json["output"] == "\x9b31m\u202e\U000e0041 São 😀"
+    assert not {"\x9b", "\u202e", "\U000e0041"} & set(ran.out)
+    assert "São 😀" in ran.out
 
 
 def test_waiting_ends_when_the_job_settles(cli: Cli, world: ApiWorld) -> None:

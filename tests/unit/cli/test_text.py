@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vardy_api.cli.options import parse_duration, parse_moment, parse_person
-from vardy_api.cli.text import ago, counted, duration, expiry, one_line, pretty_json, short_json, visible
+from vardy_api.cli.text import ago, counted, duration, escaped_json, expiry, one_line, pretty_json, short_json, visible
 
 NOW = datetime(2025, 3, 1, 12, tzinfo=UTC)
 
@@ -40,6 +41,14 @@ def test_what_is_shown_never_controls_a_terminal(text: str) -> None:
     assert not any(0x7F <= ord(character) <= 0x9F for character in shown)
     assert "\n" not in one_line(text)
     shown.encode()
+
+
+@given(st.text())
+def test_escaped_json_is_the_same_value(text: str) -> None:
+    value = {text: [text]}
+    written = escaped_json(json.dumps(value, ensure_ascii=False))
+    assert json.loads(written) == value
+    assert visible(written) == written
 
 
 def test_json_is_short_on_one_line_and_pretty_on_several() -> None:
