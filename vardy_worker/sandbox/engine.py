@@ -42,7 +42,10 @@ _FAULT: Final = re.compile(r"memory fault at wasm address 0x([0-9a-f]+)")
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 _EBADF: Final = 8
 _EXCEPTION_TAG: Final = 6
+_OBJECT_TAG: Final = 0xFFFFFFFF
 UNDEFINED: Final = 3 << 32
+FALSE: Final = 1 << 32
+TRUE: Final = FALSE + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class Layout:
     rejections: int
     """The head of QuickJS's list of rejected promises that nobody handles."""
     start: int
+    step: int
     resume: int
     collect: int
     lost: int
@@ -304,22 +308,36 @@ class Guest:
 
     def start(self, at: int, count: int) -> None:
         """Hands the job (JSON, at a `place`) to the prelude and runs until nothing is left to run."""
-        self._send(self._layout.start, at, count)
+        todo = self._send(self._layout.start, at, count)
+        while todo >> 32 & 0xFFFFFFFF == _OBJECT_TAG:
+            # The program is called from here, so that nothing of the prelude is below it on the stack.
+            result = self._exports.call("JS_Call", self._layout.context, todo, UNDEFINED, 0, 0)
+            failed = _is_exception(result)
+            if failed:
+                result = self._exports.call("JS_GetException", self._layout.context)
+            self._free(todo)
+            todo = self._call(self._layout.step, TRUE if failed else FALSE, result)
+            self._free(result)
+        self._drain()
 
     def resume(self, at: int, count: int) -> None:
         """Hands replies (JSON, at a `place`) to the prelude and runs until nothing is left to run."""
-        self._send(self._layout.resume, at, count)
+        self._free(self._send(self._layout.resume, at, count))
+        self._drain()
 
-    def _send(self, function: int, at: int, count: int) -> None:
+    def _send(self, function: int, at: int, count: int) -> int:
         exports, layout = self._exports, self._layout
         self._memory.write(at + count, b"\0")
         value = exports.call("JS_ParseJSON", layout.context, at, count, layout.scratch + 64)
         if at != layout.buffer:
             exports.call("free", at)
         self._check(value)
-        self._free(self._call(function, value))
+        result = self._call(function, value)
         self._free(value)
-        if exports.call32("js_std_loop_once", layout.context) == 0xFFFFFFFE:  # noqa: PLR2004 - -2: a job threw
+        return result
+
+    def _drain(self) -> None:
+        if self._exports.call32("js_std_loop_once", self._layout.context) == 0xFFFFFFFE:  # noqa: PLR2004 - -2: a job threw
             self._check(_EXCEPTION_TAG << 32)
 
     def collect(self) -> bytes:
@@ -370,7 +388,7 @@ class Guest:
         self._exports.call("JS_FreeValue", self._layout.context, value)
 
     def _check(self, value: int) -> None:
-        if (value >> 32) & 0xFFFFFFFF != _EXCEPTION_TAG:
+        if not _is_exception(value):
             return
         exports, layout = self._exports, self._layout
         error = exports.call("JS_GetException", layout.context)
@@ -378,6 +396,10 @@ class Guest:
         if not text:
             raise GuestFailure("")
         raise GuestFailure(self._memory.read(text, self._memory.u32(layout.scratch + 32)).decode(errors="replace"))
+
+
+def _is_exception(value: int) -> bool:
+    return value >> 32 & 0xFFFFFFFF == _EXCEPTION_TAG
 
 
 def _value_bytes(value: int) -> bytes:

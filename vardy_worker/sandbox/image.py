@@ -109,7 +109,7 @@ def _snapshot(binary: bytes) -> tuple[bytes, Layout, int]:
     memory.write(scratch, engine._value_bytes(records))  # noqa: SLF001 - the same driver
     entries = exports.call("JS_Call", context, install, engine.UNDEFINED, 1, scratch)
     _check(exports, memory, context, scratch, entries)
-    start, resume, collect, lost = (exports.call("JS_GetPropertyUint32", context, entries, i) for i in range(4))
+    start, step, resume, collect, lost = (exports.call("JS_GetPropertyUint32", context, entries, i) for i in range(5))
     call("js_std_loop_once", context)
     call("JS_RunGC", runtime)
     layout = Layout(
@@ -122,6 +122,7 @@ def _snapshot(binary: bytes) -> tuple[bytes, Layout, int]:
         size=memory.size(),
         rejections=rejections,
         start=start,
+        step=step,
         resume=resume,
         collect=collect,
         lost=lost,
@@ -152,7 +153,7 @@ def _bytecode(exports: Exports, memory: GuestMemory, context: int, scratch: int,
 
 
 def _check(exports: Exports, memory: GuestMemory, context: int, scratch: int, value: int) -> None:
-    if (value >> 32) & 0xFFFFFFFF != engine._EXCEPTION_TAG:  # noqa: SLF001 - the same driver
+    if not engine._is_exception(value):  # noqa: SLF001 - the same driver
         return
     error = exports.call("JS_GetException", context)
     stack = scratch + 128

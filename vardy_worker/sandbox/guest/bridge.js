@@ -1,8 +1,10 @@
 // The bridge: calls of one tick go to the host together, and their replies settle together.
 //
-// The host calls four functions, in this order: `start(job)`; then, whenever nothing is left
-// to run, `lost(reason)` for promises rejected unseen and `collect()`; and `resume(message)`
-// after calls were collected. A program sees none of them.
+// The host calls five functions, in this order: `start(job)`, which gives a function to call;
+// `step(failed, value)` with what became of that, until it gives no further one; then, whenever
+// nothing is left to run, `lost(reason)` for promises rejected unseen and `collect()`; and
+// `resume(message)` after calls were collected. A program sees none of them, not even below
+// itself on the stack: that is why the host does the calling.
 //
 //   job      {source, functions, params, bigs, seed, calls, args, output, console}
 //   message  {replies: [[0, value] | [1, effect] | [2, code, text], …], bigs}
@@ -21,6 +23,8 @@ const run = {
   outbox: newList(),
   sent: newList(),
   lost: newList(),
+  params: undefined,
+  loaded: false,
   unparsed: false,
   ended: false,
   failed: false,
@@ -32,7 +36,9 @@ function hitLimit(code, field, allowed, value, site, index) {
   if (run.limit === undefined) {
     const at = site === undefined ? place("") : place(peek(site, "stack"));
     const name = index === undefined ? "" : run.names[index];
-    run.limit = { __proto__: null, k: "limit", code, field, allowed, value, line: at[0], column: at[1], function: name };
+    const found = { __proto__: null, k: "limit", code, field, allowed, value, line: at[0], column: at[1] };
+    found.function = name;
+    run.limit = found;
   }
 }
 
@@ -88,22 +94,27 @@ function start(job) {
   seedRandom(job.seed);
   restoreBigInts(job, job.bigs);
   defineFunctions(job.functions);
-  let main;
-  try {
-    main = globalEval(job.source + "\n;run");
-    if (typeof main !== "function") throw new TypeErrorType("`run` is not a function");
-  } catch (error) {
-    run.unparsed = main === undefined;
-    end(true, error);
-    return;
-  }
-  drive(main, job.params);
+  run.params = job.params;
+  return bind(globalEval, undefined, job.source + "\n;run");
 }
 
-async function drive(main, params) {
+function step(failed, value) {
+  if (run.loaded) {
+    if (failed) end(true, value);
+    else follow(value);
+    return undefined;
+  }
+  run.loaded = true;
+  run.unparsed = failed;
+  if (failed) return end(true, value);
+  if (typeof value !== "function") return end(true, new TypeErrorType("`run` is not a function"));
+  return bind(value, undefined, run.params);
+}
+
+async function follow(promise) {
   let value;
   try {
-    value = await main(params);
+    value = await promise;
   } catch (error) {
     end(true, error);
     return;
@@ -135,7 +146,7 @@ function settle(made, reply) {
     hide(error, "name", indexOf(reply[1], "function.") === 0 ? "FunctionError" : "CallError");
     hide(error, "message", reply[2]);
     hide(error, "stack", programStack(error.stack));
-    defineProperty(error, "code", { __proto__: null, value: reply[1], writable: true, enumerable: true, configurable: true });
+    hide(error, "code", reply[1]);
     weakSet(callErrors, error, made.id);
     made.reject(error);
   }
@@ -156,7 +167,8 @@ function warnOfLost() {
 function collect() {
   if (run.limit !== undefined) return ending(run.limit, "");
   if (run.ended) return run.failed ? threw() : returned();
-  return run.outbox.length > 0 ? collectedCalls() : ending({ __proto__: null, k: "limit", code: "execution.deadlock" }, "");
+  if (run.outbox.length > 0) return collectedCalls();
+  return ending({ __proto__: null, k: "limit", code: "execution.deadlock" }, "");
 }
 
 function ending(record, output) {
@@ -218,4 +230,4 @@ function collectedCalls() {
   return text;
 }
 
-return [start, resume, collect, lost];
+return [start, step, resume, collect, lost];

@@ -188,7 +188,7 @@ function describedError(error) {
   end.column = at[1];
   end.call = failedCall(error, CAUSES_MAX);
   if (!isObject(error) || (end.name === "" && end.message === "")) {
-    end.message = typeof error === "string" && error !== "" ? slice(wellFormed(error), 0, TEXT_MAX) : shown(error, TEXT_MAX);
+    end.message = shown(error, TEXT_MAX);
   }
   for (let cause = error, i = 0; isObject(cause) && i < CAUSES_MAX; cause = peek(cause, "cause"), i++) {
     const code = weakGet(codes, cause);

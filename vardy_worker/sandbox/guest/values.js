@@ -49,7 +49,8 @@ function endOf(record) {
  * value is too deep or certainly longer than `bytesMax`; the host checks exactly.
  */
 function encode(value, where, bytesMax) {
-  const walk = { __proto__: null, where, left: bytesMax * OVERSIZE, path: newList(), above: newList(), refs: newList() };
+  const walk = { __proto__: null, where, left: bytesMax * OVERSIZE, path: newList(), above: newList() };
+  walk.refs = newList();
   const text = encoded(walk, value);
   return { __proto__: null, text: text === undefined ? "null" : text, refs: walk.refs };
 }
@@ -154,7 +155,8 @@ function encodedKeyed(walk, value) {
   }
   const toJSON = value.toJSON;
   if (typeof toJSON === "function" && !isPlaceholder(toJSON)) {
-    return encoded(walk, uncurry(toJSON)(value, walk.path.length === 0 ? "" : StringType(walk.path[walk.path.length - 1])));
+    const key = walk.path.length === 0 ? "" : StringType(walk.path[walk.path.length - 1]);
+    return encoded(walk, uncurry(toJSON)(value, key));
   }
   const keys = objectKeys(value);
   let text = "{";
