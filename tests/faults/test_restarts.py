@@ -79,7 +79,7 @@ def test_killing_redis_loses_no_job_in_any_status(cluster: Cluster, server: Rest
 
     server.kill()
     assert eventually(lambda: not cluster.deployment.api_is_ready(), seconds=SECONDS)
-    assert eventually(lambda: "Connection to broker lost" in cluster.deployment.log(), seconds=SECONDS)
+    assert eventually(lambda: "lease.not_renewed" in cluster.deployment.log(), seconds=SECONDS)
     server.start()
     assert eventually(cluster.deployment.api_is_ready, seconds=SECONDS)
     for gate in ("running", "after-keyed", "after-unkeyed"):
