@@ -56,7 +56,9 @@ def _return_of(sheet: Sheet, statement: Node, names: Names, depth: int) -> list[
         return _return_expression(sheet, statement, names)
     if kind in {"lexical_declaration", "variable_declaration"}:
         value = _declared_value(statement)
-        return [Edit(statement.end, statement.end, f"\nreturn {value};\n")] if value and depth == 0 else []
+        if not value or depth:
+            return []
+        return [Edit(statement.end, statement.end, f"\nreturn {value};{_line_end(sheet, statement)}")]
     inner: Iterable[Node | None] = ()
     if kind == "statement_block":
         inner = [node for node in statement.named_children() if node.kind not in _NOT_LAST][-1:]
@@ -76,11 +78,13 @@ def _return_expression(sheet: Sheet, statement: Node, names: Names) -> list[Edit
     printed = _printed(inner, names)
     if printed is not None:
         # Printing a value at the end is how scripts give their answer.
-        return [Edit(statement.end, statement.end, f"\nreturn {printed};\n")] if printed else []
+        after = _line_end(sheet, statement)
+        return [Edit(statement.end, statement.end, f"\nreturn {printed};{after}")] if printed else []
     if inner.kind in {"string", "template_string"} and statement.row == 0:
         return []
     braces = statement.parent is not None and statement.parent.kind not in {"program", "statement_block"}
-    opening, closing = ("{\nreturn (\n", "\n);\n}\n") if braces else ("\nreturn (\n", "\n);\n")
+    after = _line_end(sheet, statement)
+    opening, closing = ("{\nreturn (\n", f"\n);\n}}{after}") if braces else ("\nreturn (\n", f"\n);{after}")
     if not sheet.text[: statement.start].rpartition("\n")[2].strip() and not braces:
         # The statement begins its line: the added line goes before the indentation.
         opening = "return (\n"
@@ -95,6 +99,11 @@ def _return_expression(sheet: Sheet, statement: Node, names: Names) -> list[Edit
         sheet.blank(expression.end, statement.end),
         Edit(statement.end, statement.end, closing),
     ]
+
+
+def _line_end(sheet: Sheet, statement: Node) -> str:
+    """A line end, unless nothing follows the statement in its line."""
+    return "\n" if sheet.text[statement.end :].partition("\n")[0].strip() else ""
 
 
 def _printed(expression: Node, names: Names) -> str | None:

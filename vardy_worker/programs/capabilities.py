@@ -45,8 +45,8 @@ def check_names(subject: Subject, findings: Findings) -> None:
             findings.add(
                 "program.const_assigned",
                 reference.node,
-                f"`{reference.name}` is a constant (line {binding.node.row + 1}) and cannot get another value.",
-                f"Declare it with `let {reference.name}`.",
+                f"`{reference.name}` is a constant and cannot get another value.",
+                f"Declare it with `let` in line {findings.line_of(binding.node)}.",
             )
 
 

@@ -62,7 +62,7 @@ class Findings:
         details: dict[str, JsonValue] | None = None,
     ) -> None:
         """Adds one finding; the same finding at the same place counts once."""
-        line = self._line(node.row + 1)
+        line = self.line_of(node)
         key = (line, node.column + 1, code, message)
         self._found.setdefault(
             key,
@@ -77,8 +77,9 @@ class Findings:
             ),
         )
 
-    def _line(self, line: int) -> int:
-        """The model's line; for a line that Vardy added, the nearest one before it that is the model's."""
+    def line_of(self, node: Node) -> int:
+        """The model's line of a node; for a line that Vardy added, the nearest one before it that is the model's."""
+        line = node.row + 1
         if not self._line_map:
             return line
         for known in reversed(self._line_map[:line]):

@@ -21,15 +21,16 @@ def check_grammar(tree: Tree, findings: Findings) -> None:
     """What the grammar does not understand."""
     outermost = [error for error in tree.errors if not any(above.kind == "ERROR" for above in error.ancestors())]
     bracket = _unmatched(tree)
+    hint = _bracket_hint(bracket, findings)
     for error in outermost[:_ERRORS_MAX]:
         if error.missing:
-            findings.add("program.syntax", error, f"`{error.kind}` is missing here.", _bracket_hint(bracket))
+            findings.add("program.syntax", error, f"`{error.kind}` is missing here.", hint)
         elif bracket is not None and bracket.kind not in _CLOSERS and error.start <= bracket.start:
-            findings.add("program.syntax", _end_of(tree), "The program ends too early.", _bracket_hint(bracket))
+            findings.add("program.syntax", _end_of(tree), "The program ends too early.", hint)
         else:
             place = _deepest(error)
             message = f"JavaScript does not allow `{short_text(place)}` here."
-            findings.add("program.syntax", place, message, _bracket_hint(bracket))
+            findings.add("program.syntax", place, message, hint)
 
 
 def _deepest(error: Node) -> Node:
@@ -61,11 +62,11 @@ def _unmatched(tree: Tree) -> Node | None:
     return opened[-1] if opened else None
 
 
-def _bracket_hint(bracket: Node | None) -> str:
+def _bracket_hint(bracket: Node | None, findings: Findings) -> str:
     if bracket is None:
         return ""
     what = "closes nothing" if bracket.kind in _CLOSERS else "is never closed"
-    return f"The `{bracket.kind}` in line {bracket.row + 1} {what}."
+    return f"The `{bracket.kind}` in line {findings.line_of(bracket)} {what}."
 
 
 def check_early_errors(names: Names, findings: Findings) -> None:
@@ -74,7 +75,7 @@ def check_early_errors(names: Names, findings: Findings) -> None:
         findings.add(
             "program.syntax",
             clash.again,
-            f"`{clash.first.name}` is already declared in line {clash.first.node.row + 1}.",
+            f"`{clash.first.name}` is already declared in line {findings.line_of(clash.first.node)}.",
             "Give one of them another name.",
         )
     for node in names.tree.nodes:
@@ -107,7 +108,7 @@ def _check_await(node: Node, findings: Findings) -> None:
         )
     elif not is_async(function):
         name = function.get("name")
-        which = f"`{name.text}`" if name is not None else f"the function in line {function.row + 1}"
+        which = f"`{name.text}`" if name is not None else f"the function in line {findings.line_of(function)}"
         findings.add("program.syntax", node, f"`await` is used, but {which} is not async.", "Put `async` before it.")
 
 

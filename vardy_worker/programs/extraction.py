@@ -48,6 +48,7 @@ _TIER_RUN = 4.0
 _TIER_ENTRY = 3.0
 _TIER_BROKEN_RUN = 2.5
 _TIER_FUNCTIONS = 2.0
+_TIER_WAITING = 1.5
 _TIER_STATEMENTS = 1.0
 _TIER_BROKEN = 0.5
 _TIER_NONE = 0.0
@@ -68,7 +69,9 @@ class _Reader:
             return None
         if typescript:
             # `f<T>(x)` is a comparison to JavaScript; the label says which one is meant.
-            return strip_types(sheet) if not is_javascript(sheet.text) else _prefer_typescript(sheet)
+            stripped = strip_types(sheet)
+            if stripped is not None and is_javascript(stripped.text):
+                return stripped
         mended = Sheet(readable(sheet.text), sheet.lines)
         if is_javascript(mended.text):
             return mended
@@ -145,11 +148,6 @@ def _is_prose(whole: Sheet, region: Sheet) -> bool:
     return bool(left) and not any(sign in line for line in left for sign in "{};=")
 
 
-def _prefer_typescript(sheet: Sheet) -> Sheet:
-    stripped = strip_types(sheet)
-    return stripped if stripped is not None and is_javascript(stripped.text) else sheet
-
-
 def _broken(sheet: Sheet, *, closed: bool) -> _Candidate:
     text = sheet.text
     if not _CODE_WORDS.search(text):
@@ -201,10 +199,15 @@ def tier_of(tree: Tree) -> float:
         return _TIER_ENTRY
     if top_functions(names):
         return _TIER_FUNCTIONS
-    kinds = {node.kind for statement in statements for node in outside_functions(statement)}
-    if "await_expression" in kinds:
-        return _TIER_STATEMENTS + 0.5
-    return _TIER_STATEMENTS if kinds & {"call_expression", "return_statement"} else _TIER_NONE
+    if any(statement.kind == "class_declaration" for statement in statements):
+        return _TIER_FUNCTIONS
+    nodes = [node for statement in statements for node in outside_functions(statement)]
+    if any(node.kind == "await_expression" for node in nodes):
+        return _TIER_WAITING
+    works = any(
+        node.kind == "call_expression" or (node.kind == "return_statement" and node.named_children()) for node in nodes
+    )
+    return _TIER_STATEMENTS if works else _TIER_NONE
 
 
 def extract(text: str, *, finish_reason: str = "stop", program_bytes_max: int) -> Extracted | NoProgram:
@@ -230,8 +233,29 @@ def extract(text: str, *, finish_reason: str = "stop", program_bytes_max: int) -
         return _too_large(reader.oversize, program_bytes_max)
     if best == _TIER_NONE:
         return _truncated(text) if cut else _nothing(text)
-    chosen = next(c for c in reversed(found) if c.tier == best)
+    chosen = _joined(found) if best <= _TIER_WAITING else None
+    chosen = chosen or next(c for c in reversed(found) if c.tier == best)
     return _finished(chosen, program_bytes_max)
+
+
+def _joined(found: list[_Candidate]) -> _Candidate | None:
+    """Statements told step by step, in several blocks, as one program; None when they are no steps.
+
+    Each block must use a name that one before it declares, and none may declare one again.
+    """
+    steps = [candidate for candidate in found if candidate.parsed and _TIER_NONE < candidate.tier <= _TIER_WAITING]
+    declared: set[str] = set()
+    whole: Sheet | None = None
+    for step in steps:
+        names = analyse(parse_javascript(step.sheet.text))
+        own = set(names.top.bindings)
+        if whole is not None and (own & declared or not declared & {reference.name for reference in names.free}):
+            return None
+        declared |= own
+        whole = step.sheet if whole is None else whole.join(step.sheet)
+    if whole is None or len(steps) == 1:
+        return None
+    return _Candidate(whole, _TIER_WAITING, parsed=True, closed=steps[-1].closed)
 
 
 def _finished(chosen: _Candidate, program_bytes_max: int) -> Extracted | NoProgram:

@@ -24,7 +24,9 @@ def check_run(subject: Subject, findings: Findings) -> None:
         known = f" The program defines {', '.join(f'`{name}`' for name in others)}." if others else ""
         findings.add("program.no_run", root, f"There is no function `run`.{known}", _CONTRACT)
     for again in runs[1:]:
-        findings.add("program.several_runs", again, f"`run` is already defined in line {runs[0].row + 1}.", _CONTRACT)
+        findings.add(
+            "program.several_runs", again, f"`run` is already defined in line {findings.line_of(runs[0])}.", _CONTRACT
+        )
     for run in runs[:1]:
         _check_shape(subject, run, findings)
     for call in subject.calls:

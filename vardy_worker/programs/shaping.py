@@ -17,7 +17,7 @@ from vardy_worker.programs.entries import (
     top_functions,
 )
 from vardy_worker.programs.nodes import Node
-from vardy_worker.programs.scopes import Binding, Names, Use, analyse
+from vardy_worker.programs.scopes import Binding, BindingKind, Names, Use, analyse
 from vardy_worker.programs.sheet import Edit, Sheet, blanked
 from vardy_worker.programs.syntax import FUNCTIONS, GENERATORS, bare, is_async, parse_javascript
 
@@ -213,7 +213,8 @@ def _shape_unnamed(sheet: Sheet) -> Sheet:
         entry = likely_entry(names)
         if entry is not None and not statements:
             return _finish(_delegate(sheet, entry.name))
-        return sheet if functions else wrap_statements(sheet, names)
+        classes = any(binding.kind is BindingKind.CLASS for binding in names.top.bindings.values())
+        return sheet if functions or (classes and not statements) else wrap_statements(sheet, names)
     for function in functions:
         reports = _reports_of(function)
         if reports and all(any(s is report for report in reports) for s in statements):

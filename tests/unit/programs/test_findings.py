@@ -53,6 +53,14 @@ def test_a_finding_in_an_added_line_points_to_the_line_before_it(findings: Findi
     assert finding.line == 6
 
 
+def test_lines_named_in_messages_are_those_of_the_model_s_text(findings: Findings) -> None:
+    source = "async function run(params) {\n  const a = 1;\n  const a = 2;\n  return a;\n}"
+
+    (finding,) = findings(source, line_map=(11, 12, 13, 14, 15))
+
+    assert (finding.line, finding.message) == (13, "`a` is already declared in line 12.")
+
+
 def test_columns_count_characters(findings: Findings) -> None:
     (finding,) = findings("async function run(params) { return 'äöü🙂' + eval('1'); }")
 
