@@ -141,6 +141,16 @@ def test_a_worker_needs_functions(environment: dict[str, str]) -> None:
     assert "VARDY_FUNCTIONS" in ran.stderr
 
 
+def test_an_address_that_is_taken_is_named(environment: dict[str, str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ran = vardy(environment, "api", "--host", "127.0.0.1", "--port", str(port))
+    assert ran.returncode == 1
+    assert f"Error: The API cannot listen on 127.0.0.1:{port}" in ran.stderr
+
+
 def test_the_api_is_served_until_it_is_told_to_stop(environment: dict[str, str]) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

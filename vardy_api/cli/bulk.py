@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import Field
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from vardy_api.cli.exits import CommandError, ExitCode
@@ -68,7 +67,7 @@ class DryRun(Contract):
 
     dry_run: bool = True
     action: str
-    items: tuple[DryRunItem, ...] = Field(())
+    items: tuple[DryRunItem, ...] = ()
 
 
 def would(action: str, items: Iterable[DryRunItem]) -> Shown:

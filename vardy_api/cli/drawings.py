@@ -9,8 +9,7 @@ from rich.text import Text
 from vardy_api.cli.checkup import Level
 from vardy_api.cli.grid import Grid
 from vardy_api.cli.report import code
-from vardy_api.cli.tables import schema_fields
-from vardy_api.cli.text import ago, expiry, one_line, visible
+from vardy_api.cli.text import ago, expiry, one_line, short_json, visible
 from vardy_api.shapes import NewKeyView
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def recipe(out: Output, view: RecipeView, *, saved: bool) -> None:
             ("reviewed", f"{view.reviewed_by or '-'}, {ago(view.reviewed_at, out.now)}"),
             ("from job", view.from_job or ""),
         )
-        fields = schema_fields(view.params_schema)
+        fields = _schema_fields(view.params_schema)
         if fields:
             out.line()
             grid = Grid("param", "type", "", gives_way=("type", "param"), whole=True)
@@ -75,6 +74,26 @@ def recipe(out: Output, view: RecipeView, *, saved: bool) -> None:
         code(out, view.source, "javascript")
     for finding in view.warnings:
         out.line(f"Warning: line {finding.line}: {finding.message}", style="yellow")
+
+
+def _schema_fields(schema: dict[str, object]) -> list[tuple[str, str, str]]:
+    """Name, type and whether it is needed, of each property of an object schema."""
+    properties = schema.get("properties")
+    required = schema.get("required")
+    needed = set(required) if isinstance(required, list) else set()
+    if not isinstance(properties, dict):
+        return []
+    return [(name, _type_of(part), "needed" if name in needed else "") for name, part in properties.items()]
+
+
+def _type_of(part: object) -> str:
+    if not isinstance(part, dict):
+        return "any"
+    if "enum" in part:
+        return " | ".join(short_json(value) for value in part["enum"])
+    if "anyOf" in part:
+        return " | ".join(_type_of(option) for option in part["anyOf"])
+    return str(part.get("type") or part.get("$ref", "any")).rpartition("/")[2]
 
 
 def rules(out: Output, view: RulesView, style: str) -> None:

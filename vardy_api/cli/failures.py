@@ -25,6 +25,9 @@ _HINTS = {
 }
 """What the service cannot know: how this command line is told."""
 
+EXPECTED = (CommandError, VardyError, typer.TyperException, typer.Abort, ValidationError)
+"""Errors that have something to say to whoever called; any other is a fault of the command."""
+
 _GATEWAY_CODES = frozenset({"service.unavailable", "http.502", "http.503", "http.504"})
 
 

@@ -94,9 +94,7 @@ def main(arguments: Sequence[str] | None = None, *, environment: Environment | N
         )
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
-    except Exception as error:
-        if sys.flags.dev_mode and not isinstance(error, typer.TyperException):
-            raise
+    except Exception as error:  # noqa: BLE001 - the last place before a person; development mode raises it again
         return _report(error, as_json=_wants_json(given))
     finally:
         with contextlib.suppress(BrokenPipeError):
@@ -114,6 +112,8 @@ def _report(error: Exception, *, as_json: bool) -> int:
     if isinstance(error, typer.TyperException) and not error.format_message():
         # A group without a command has printed its help.
         return ExitCode.USAGE
-    from vardy_api.cli.failures import report_failure  # noqa: PLC0415 - only for errors
+    from vardy_api.cli.failures import EXPECTED, report_failure  # noqa: PLC0415 - only for errors
 
+    if sys.flags.dev_mode and not isinstance(error, EXPECTED):
+        raise error
     return report_failure(error, as_json=as_json)

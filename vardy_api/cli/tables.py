@@ -8,7 +8,7 @@ from rich.text import Text
 
 from vardy_api.cli.grid import Grid
 from vardy_api.cli.report import status_text
-from vardy_api.cli.text import ago, counted, expiry, one_line, short_json
+from vardy_api.cli.text import ago, counted, expiry, one_line
 from vardy_worker.contracts.functions import FunctionKind
 
 if TYPE_CHECKING:
@@ -130,23 +130,3 @@ def dry_run(out: Output, plan: DryRun) -> None:
         mark = Text("would", style="green") if item.allowed else Text("refused", style="red")
         grid.row(item.target, mark, status_text(item.status) if item.status else "-", one_line(item.note))
     out.grid(grid)
-
-
-def schema_fields(schema: dict[str, object]) -> list[tuple[str, str, str]]:
-    """Name, type and whether it is needed, of each property of an object schema."""
-    properties = schema.get("properties")
-    required = schema.get("required")
-    needed = set(required) if isinstance(required, list) else set()
-    if not isinstance(properties, dict):
-        return []
-    return [(name, _type_of(part), "needed" if name in needed else "") for name, part in properties.items()]
-
-
-def _type_of(part: object) -> str:
-    if not isinstance(part, dict):
-        return "any"
-    if "enum" in part:
-        return " | ".join(short_json(value) for value in part["enum"])
-    if "anyOf" in part:
-        return " | ".join(_type_of(option) for option in part["anyOf"])
-    return str(part.get("type") or part.get("$ref", "any")).rpartition("/")[2]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vardy_api.cli.exits import ExitCode
+from vardy_api.cli.exits import CommandError, ExitCode
 from vardy_api.cli.session import Session
 
 if TYPE_CHECKING:
@@ -61,7 +61,18 @@ def api(
     from vardy_api.app import serve  # noqa: PLC0415 - see `vardy_api.cli`
 
     _end_with_parent()
-    serve(_settings(session), host=host, port=port)
+    settings = _settings(session)
+    try:
+        serve(settings, host=host, port=port)
+    except SystemExit as error:
+        # How the server says that it could not begin, after a log line with the cause.
+        address = f"{host or settings.api_host}:{port or settings.api_port}"
+        raise CommandError(
+            f"The API cannot listen on {address}: the address is taken, or not this machine's; "
+            "choose another with --host and --port.",
+            code="cli.not_served",
+            title="The API could not be served",
+        ) from error
     return ExitCode.OK
 
 
