@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from tests.unit.cli.conftest import Cli
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "cli.md"
+ROOT_FOLDER = Path(__file__).parents[3]
+DOCUMENT = ROOT_FOLDER / "docs" / "cli.md"
 NEEDED = """
 run; jobs list, show, wait, cancel, console; approvals list, show, approve, deny;
 commits list, show, requeue, resolve, discard; recipes list, show, save, run, delete; functions list, show;
@@ -51,6 +52,12 @@ def examples(command: Any) -> list[str]:
 
 def options(command: Any) -> set[str]:
     return {name for parameter in command.params for name in parameter.opts if name.startswith("-")}
+
+
+def all_options(command: Any) -> set[str]:
+    """With `--no-…`, and `--help`."""
+    off = {name for parameter in command.params for name in getattr(parameter, "secondary_opts", ())}
+    return options(command) | off | {"--help"}
 
 
 @pytest.fixture(params=COMMANDS, ids=NAMES)
@@ -118,6 +125,36 @@ def test_every_command_is_documented_with_every_option(path: tuple[str, ...]) ->
 def test_the_document_names_no_command_that_does_not_exist() -> None:
     documented = re.findall(r"^### vardy (.+)$", DOCUMENT.read_text(), re.MULTILINE)
     assert set(documented) == set(NAMES)
+
+
+def mentioned() -> list[tuple[str, str]]:
+    """Every command line that README and documents show, with the file it stands in."""
+    found = []
+    for file in [ROOT_FOLDER / "README.md", *sorted((ROOT_FOLDER / "docs").glob("*.md"))]:
+        text = file.read_text(encoding="utf-8").replace("\\\n", " ")
+        blocks = re.findall(r"```\w*\n(.*?)```", text, re.DOTALL)
+        lines = [line for block in blocks for line in block.splitlines()]
+        lines += re.findall(r"`(vardy [^`]+)`", text)
+        shown = (re.search(r"(?:^|\$ |&& |/bin/)vardy ([a-z].*)", line) for line in lines)
+        found += [(file.name, re.split(r"\s+#|\s[|>&]\s", match[1])[0]) for match in shown if match]
+    return found
+
+
+def test_other_documents_show_only_commands_and_options_that_exist() -> None:
+    wrong = []
+    for file, line in mentioned():
+        words = line.split()
+        command: Any = ROOT
+        while words and words[0] in getattr(command, "commands", {}):
+            command = command.commands[words.pop(0)]
+        if hasattr(command, "commands"):
+            known = not words or words[0].startswith("-")
+        else:
+            known = {word.partition("=")[0] for word in words if word.startswith("--")} <= all_options(command)
+        if not known:
+            wrong.append(f"{file}: vardy {line}")
+    assert len(mentioned()) > len(COMMANDS)
+    assert wrong == []
 
 
 def test_the_document_lists_every_exit_code() -> None:

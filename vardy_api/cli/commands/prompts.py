@@ -17,7 +17,9 @@ group = make_group("See what the model would be sent.")
 @command(group, "show", examples=['vardy prompts show "cancel order 17" --user ana --role support'])
 def show_prompt(
     session: Session,
-    text: Annotated[str, typer.Argument(help="The request, in plain words; - reads it.", show_default=False)],
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT", help="The request, in plain words; - reads it.", show_default=False)
+    ],
     *,
     params: options.Params = None,
     user: options.User = None,

@@ -35,7 +35,8 @@ RUN_EXAMPLES = (
 def run(
     session: Session,
     text: Annotated[
-        str | None, typer.Argument(help="What is asked, in plain words; - reads it.", show_default=False)
+        str | None,
+        typer.Argument(metavar="TEXT", help="What is asked, in plain words; - reads it.", show_default=False),
     ] = None,
     *,
     recipe: Annotated[str | None, typer.Option(metavar="NAME", help="Run this recipe instead of a text.")] = None,
