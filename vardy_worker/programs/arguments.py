@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from vardy_worker.contracts.base import INT_SAFE_MAX, JsonObject, make_pointer
 from vardy_worker.programs.capabilities import close_names
 from vardy_worker.programs.nodes import Node
-from vardy_worker.programs.subject import Call, Subject, arguments_of
+from vardy_worker.programs.subject import Call, Subject, arguments_of, method_call
 from vardy_worker.programs.syntax import FUNCTIONS, bare, key_name, string_value
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ _NEVER_OBJECTS = FUNCTIONS | {
     "regex",
     "binary_expression",
 }
+_CALLS_BY_POSITION = frozenset(
+    {"map", "flatMap", "forEach", "filter", "some", "every", "find", "findIndex", "findLast", "reduce", "sort"}
+)
 _TYPE_WORDS = {
     "string": "a string",
     "integer": "an integer",
@@ -62,6 +65,25 @@ def check_arguments(subject: Subject, findings: Findings) -> None:
     for call in subject.calls:
         if call.spec is not None:
             _check_call(call, call.spec.input_schema, findings)
+    _check_passed_on(subject, findings)
+
+
+def _check_passed_on(subject: Subject, findings: Findings) -> None:
+    """`ids.map(f)` would call `f` with element, index and array by position."""
+    for reference in subject.names.free:
+        spec = subject.specs.get(reference.name)
+        arguments = reference.node.parent
+        call = arguments.parent if arguments is not None and arguments.kind == "arguments" else None
+        method = method_call(call) if call is not None else None
+        if spec is None or method is None or method[1] not in _CALLS_BY_POSITION:
+            continue
+        findings.add(
+            "program.arguments_shape",
+            reference.node,
+            f"`{method[1]}` calls `{spec.name}` with arguments by position; it takes one object of named arguments.",
+            f"Write `{method[1]}((item) => {signature(spec.name, spec.input_schema)})`.",
+            details={"function": spec.name},
+        )
 
 
 def _check_call(call: Call, schema: JsonObject, findings: Findings) -> None:

@@ -93,6 +93,12 @@ class _Watch:
         self._on_the_way.clear()
         return self._follow(node, held=_Held.NO) is _Fate.LOST
 
+    def loses_callback(self, call: Node, receiver: Node, name: str) -> bool:
+        """Whether the promises that a method's callback returns are waited for nowhere."""
+        self.hint = ""
+        self._on_the_way.clear()
+        return self._returned_to(call, receiver, name) is _Fate.LOST
+
     def _follow(self, node: Node, *, held: _Held) -> _Fate:
         """Goes up from an expression until the promise ends somewhere."""
         while True:
@@ -285,23 +291,28 @@ def check_awaited(subject: Subject, findings: Findings) -> None:
                 name = callee.text if callee is not None and callee.kind == "identifier" else "async function"
                 _report(name, node, watch.hint, findings)
         elif node.kind in FUNCTIONS and id(node) in reaching and is_async(node):
-            _check_callback(node, findings)
+            _check_callback(watch, node, findings)
+    for reference in subject.names.references:
+        function = reference.binding.function if reference.binding is not None else None
+        if function is not None and id(function) in reaching:
+            _check_callback(watch, reference.node, findings)
 
 
-def _check_callback(function: Node, findings: Findings) -> None:
-    """An async callback that calls functions, given to a method that does not wait for it."""
-    arguments = function.parent
+def _check_callback(watch: _Watch, callback: Node, findings: Findings) -> None:
+    """A callback that calls functions, given to a method whose result nobody waits for."""
+    arguments = callback.parent
     call = arguments.parent if arguments is not None and arguments.kind == "arguments" else None
     method = method_call(call) if call is not None else None
-    if method is not None and method[1] in _WAITS_FOR_NONE:
-        name = method[1]
-        findings.add(
-            "program.unawaited_call",
-            function,
-            f"Nobody waits for the calls in this callback of `{name}`.",
-            _WAITS_FOR_NONE[name],
-            details={"function": name},
-        )
+    if call is None or method is None or not watch.loses_callback(call, *method):
+        return
+    name = method[1]
+    findings.add(
+        "program.unawaited_call",
+        callback,
+        f"Nobody waits for the calls in this callback of `{name}`.",
+        watch.hint or f"Write `await Promise.all(….{name}(…))`.",
+        details={"function": name},
+    )
 
 
 def functions_reaching_calls(subject: Subject) -> set[int]:

@@ -22,7 +22,17 @@ if TYPE_CHECKING:
 _LITERALS = FUNCTIONS | CLASSES | {"array", "object", "string", "number", "regex", "template_string", "true", "false"}
 _MEMBERS = frozenset({"member_expression", "subscript_expression"})
 _PROTOTYPE_WRITERS = frozenset(
-    {"assign", "defineProperty", "defineProperties", "setPrototypeOf", "set", "deleteProperty"}
+    {
+        "freeze",
+        "seal",
+        "preventExtensions",
+        "assign",
+        "defineProperty",
+        "defineProperties",
+        "setPrototypeOf",
+        "set",
+        "deleteProperty",
+    }
 )
 _NO_CONSTRUCTOR = "Constructors of functions compile text; programs cannot. Write the logic out."
 _NO_TAMPERING = "Programs cannot change what is built in. Write a helper function instead."

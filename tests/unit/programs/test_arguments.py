@@ -117,6 +117,13 @@ def test_anything_but_one_object_is_blocked(findings: Findings, call: str) -> No
     assert "list_invoices({customer_id: …})" in finding.hint
 
 
+def test_a_function_handed_to_map_would_get_its_arguments_by_position(findings: Findings) -> None:
+    (finding,) = findings("async function run(params) { return await Promise.all(params.ids.map(get_customer)); }")
+
+    assert (finding.code, finding.column) == ("program.arguments_shape", 70)
+    assert finding.hint == "Write `map((item) => get_customer({customer_id: …}))`."
+
+
 def test_every_wrong_argument_is_reported_at_its_own_place(findings: Findings) -> None:
     found = findings(
         "async function run(params) {\n"

@@ -19,6 +19,17 @@ MAIL = "send_email({to: 'a', body: 'b'})"
     "body",
     [
         f"await {MAIL}; return 1;",
+        f"await Promise.all(params.ids.map(async (id) => {{ await {MAIL}; }})); return 1;",
+        f"const send = async (id) => {{ await {MAIL}; }}; await Promise.all(params.ids.map(send)); return 1;",
+        (
+            f"const send = async (id) => {{ await {MAIL}; }}; const all = params.ids.map(send); "
+            "for (const one of all) await one; return 1;"
+        ),
+        f"await Promise.resolve().then(async () => {{ await {MAIL}; }}); return 1;",
+        (
+            f"const each = async (xs, f) => {{ for (const x of xs) await f(x); }}; await each([1], "
+            f"async () => {{ await {MAIL}; }}); return 1;"
+        ),
         f"await ({MAIL}); return 1;",
         "return (await (await Promise.all([list_customers()]))[0]).length;",
         "const it = (async function* () { yield await list_customers(); })(); return (await it.next()).value;",
@@ -109,6 +120,12 @@ def test_calls_that_are_waited_for_pass(codes: Codes, body: str) -> None:
     "body",
     [
         f'{MAIL}; return "ok";',
+        f"params.ids.map(async (id) => {{ await {MAIL}; }}); return 1;",
+        f"return params.ids.map(async (id) => await {MAIL});",
+        f"const all = params.ids.map(async (id) => {{ await {MAIL}; }}); return all.length;",
+        f"const send = async (id) => {{ await {MAIL}; }}; params.ids.map(send); return 1;",
+        f"const send = async (id) => {{ await {MAIL}; }}; params.ids.forEach(send); return 1;",
+        f"async function send(id) {{ await {MAIL}; }} return params.ids.filter(send);",
         f"const send = () => {{ return {MAIL} }}\n(async () => {{ await send() }})()\nreturn 1",
         "return await (list_customers(), 1);",
         f"void {MAIL}; return 1;",

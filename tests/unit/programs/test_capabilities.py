@@ -126,6 +126,7 @@ def test_what_is_ordinary_javascript_passes(codes: Codes, body: str) -> None:
         ("delete Array.prototype.map; return 1;", 8),
         ("Object.prototype = {}; return 1;", 1),
         ("Object.assign(Array.prototype, {}); return 1;", 1),
+        ("Object.freeze(Array.prototype); return 1;", 1),
         ('Object.defineProperty(String.prototype, "x", {}); return 1;', 1),
         ("Reflect.setPrototypeOf(Array.prototype, null); return 1;", 1),
         ("Math.random = () => 4; return 1;", 1),
