@@ -61,13 +61,13 @@ class Tree:
 @cache
 def _language(name: str) -> tree_sitter.Language:
     # Imported late: the API imports this package, and most of its requests parse nothing.
-    from tree_sitter import Language  # noqa: PLC0415
+    from tree_sitter import Language  # noqa: PLC0415 - see above
 
     if name == "javascript":
-        import tree_sitter_javascript  # noqa: PLC0415
+        import tree_sitter_javascript  # noqa: PLC0415 - see above
 
         return Language(tree_sitter_javascript.language())
-    import tree_sitter_typescript  # noqa: PLC0415
+    import tree_sitter_typescript  # noqa: PLC0415 - see above
 
     return Language(tree_sitter_typescript.language_typescript())
 
