@@ -21,31 +21,44 @@ WATCH_SECONDS = 0.5
 def run_dev(*, data_dir: Path, port: int = PORT, redis_url: str = "") -> int:
     """Runs until Ctrl-C or SIGTERM; returns the exit code. Raises `SettingsError` when it cannot start."""
     stopping = threading.Event()
+    serving = False
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         stopping.set()
+        if not serving:
+            # Nothing looks at the event yet, and starting may take a while.
+            raise KeyboardInterrupt
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with Stack(data_dir=data_dir, port=port, redis_url=redis_url, show=_show) as stack:
+            serving = True
             _welcome(stack)
-            while not stopping.wait(WATCH_SECONDS):
-                ended = stack.ended_child()
-                if ended is not None and ended.name == "worker" and ended.process.returncode == 0:
-                    # A worker ends by itself when too many of its functions hang.
-                    _say("The worker ended to be replaced; starting a new one.")
-                    stack.restart_worker()
-                elif ended is not None:
-                    raise SettingsError(
-                        f"The {ended.name} ended (exit code {ended.process.returncode}); everything is stopped.",
-                        details={"process": ended.name},
-                    )
+            _watch(stack, stopping)
             _say("Stopping; running jobs are finished first.")
-        _say(f"Stopped. The data is kept in {data_dir}.")
+    except KeyboardInterrupt:
+        _say("Stopped while starting.")
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    _say(f"The data is kept in {data_dir}.")
     return 0
+
+
+def _watch(stack: Stack, stopping: threading.Event) -> None:
+    """Until it is time to stop. Raises `SettingsError` when a process ended by itself."""
+    while not stopping.wait(WATCH_SECONDS):
+        ended = stack.ended_child()
+        if ended is None:
+            continue
+        if ended.name != "worker" or ended.process.returncode != 0:
+            raise SettingsError(
+                f"The {ended.name} ended (exit code {ended.process.returncode}); everything is stopped.",
+                details={"process": ended.name},
+            )
+        # A worker ends by itself when too many of its functions hang.
+        _say("The worker ended to be replaced; starting a new one.")
+        stack.restart_worker()
 
 
 def _welcome(stack: Stack) -> None:

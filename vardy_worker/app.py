@@ -38,9 +38,12 @@ def create_app(settings: Settings) -> Celery:
         try:
             worker = build_worker(settings, celery)
             worker.start()
+        # Celery swallows the exceptions of signal handlers, and would serve without any part.
         except VardyError as error:
-            # Celery swallows exceptions of signal handlers; a worker without its parts must not serve.
             log.error("worker.not_started", code=error.code, reason=error.message)  # noqa: TRY400 - one sentence
+            sys.exit(1)
+        except Exception:
+            log.exception("worker.not_started", code="internal")
             sys.exit(1)
         running.append(worker)
 
