@@ -69,7 +69,7 @@ FAILURES: dict[str, str] = {
     "an unknown argument": f"{READ} const args = {{[key]: 1}}; try {{ await double(args); }} {AGAIN}",
     "a param": "throw new Error(`${params.secret} ${JSON.stringify(params)}`);",
     "a key of params": "const nothing = params.nothing; return nothing[params.secret];",
-    "the result of a write as a text": f"{READ} const sent = await send({{to: rows[0].name}}); return key + [sent].join();",
+    "the result of a write as a text": f"{READ} const sent = await send({{to: key}}); return [key, sent].join();",
     "a promise that never settles": f"{READ} console.log(rows); await new Promise(() => rows);",
     "a recursion": f"{READ} const down = (row) => down({{...row, more: row}}); return down(rows[0]);",
     "an output too large": f"{READ} return rows[0].name.repeat(100_000);",
