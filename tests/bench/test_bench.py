@@ -1,0 +1,41 @@
+"""The benchmarks run, and the one whose figure is no time meets its target."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from vardy_api.bench import BENCHMARKS, run_bench
+from vardy_worker.contracts.errors import RequestError
+
+TEXT = (Path(__file__).parents[2] / "docs" / "performance.md").read_text(encoding="utf-8")
+
+
+def test_the_model_is_sent_the_same_bytes_however_much_data_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_bench(("tokens",), as_json=True) == 0
+    [measured] = json.loads(capsys.readouterr().out)
+    assert measured["name"] == "tokens"
+    assert measured["value"] == measured["floor"] > 1000
+    assert measured["met"] is True
+
+
+def test_a_sandbox_start_is_measured_against_its_floor(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_bench(("sandbox_start",), as_json=True) == 0
+    [measured] = json.loads(capsys.readouterr().out)
+    assert measured["ratio"] == pytest.approx(measured["value"] / measured["floor"], rel=0.05)
+
+
+def test_the_table_names_what_was_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_bench(("sandbox_start",)) == 0
+    assert "quickjs-rs" in capsys.readouterr().out
+
+
+def test_a_name_that_is_none_is_refused_with_those_that_are() -> None:
+    with pytest.raises(RequestError, match="there are sandbox_start, start, tokens"):
+        run_bench(("speed",))
+
+
+def test_every_benchmark_is_documented_with_its_figure() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|.*\| [^|]*\d[^|]* \|", TEXT, re.MULTILINE)
+    assert sorted(rows) == sorted(BENCHMARKS)
