@@ -54,9 +54,14 @@ def _system(catalogue: Catalogue, limits: Limits, *, judge: bool) -> str:
     values = {
         "declarations": fenced(declarations, "typescript"),
         "example": fenced(example, "javascript"),
-        **{name: f"{getattr(limits, name):,}" for name in SHOWN_LIMITS},
+        **{name: _number(getattr(limits, name)) for name in SHOWN_LIMITS},
     }
     return template("program").fill(values, parts=frozenset(parts))
+
+
+def _number(value: float) -> str:
+    # 30 and 30.0 are the same limit, and must be the same text in the stable prefix.
+    return f"{int(value):,}" if value == int(value) else f"{value:,}"
 
 
 def _user(request: str, params: JsonObject) -> str:

@@ -239,3 +239,9 @@ def test_values_are_filled_in_once() -> None:
 
 def test_a_fence_is_longer_than_any_inside() -> None:
     assert fenced("a ```` b", "js") == "`````js\na ```` b\n`````"
+
+
+def test_a_limit_reads_the_same_whether_it_is_whole_or_a_fraction(catalogue: Catalogue) -> None:
+    whole, fraction = Limits(execute_seconds_max=30), Limits.model_validate({"execute_seconds_max": 30.0})
+    assert prompt(catalogue, limits=whole) == prompt(catalogue, limits=fraction)
+    assert "At most 2.5 seconds" in prompt(catalogue, limits=Limits(execute_seconds_max=2.5))[0].content
