@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from vardy_worker.adapters.sandbox import ChildSandbox
 from vardy_worker.contracts.errors import SettingsError
-from vardy_worker.contracts.execution import LimitHit, Returned, SandboxRun
+from vardy_worker.contracts.execution import CallReply, CallValue, GuestCall, LimitHit, Returned, SandboxRun
 from vardy_worker.contracts.limits import Limits
-from vardy_worker.sandbox import pool
+from vardy_worker.sandbox import pool, protocol
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -88,40 +89,40 @@ def test_a_child_is_confined_before_it_meets_a_program(own_sandbox: ChildSandbox
     assert own_sandbox.confined()
 
 
-def test_a_killed_child_costs_the_next_job_next_to_nothing(own_sandbox: ChildSandbox) -> None:
-    own_sandbox.run(job("return 1;"), lambda _: [])
-    wait_until(lambda: len(own_sandbox.child_pids()) == 2)
-    assert own_sandbox.wait_warm(30)
-    victim = own_sandbox.child_pids()[0]
-    killer = threading.Timer(0.1, lambda: os.kill(victim, signal.SIGKILL))
-    killer.start()
-    ends = [run(own_sandbox, "for (;;);", execute_seconds_max=0.3) for _ in range(2)]
-    killer.join()
-    codes = {end.code for end in ends if isinstance(end, LimitHit)}
-    assert codes <= {"execution.sandbox_lost", "execution.timeout"}
-    assert run(own_sandbox, "return 2;") == 2
+def test_a_child_that_was_killed_while_idle_costs_the_next_job_next_to_nothing(image: pool.Image) -> None:
+    sandbox = ChildSandbox(warm=2, children_max=3, image=image)
+    assert sandbox.wait_warm(60)
+    assert run(sandbox, "return 1;") == 1
+    victim = sandbox.child_pids()[0]
+    os.kill(victim, signal.SIGKILL)
+    wait_until(lambda: not alive(victim))
+    for n in range(3):
+        began = time.monotonic()
+        assert run(sandbox, f"return {n};") == n
+        assert time.monotonic() - began < 0.1
+    sandbox.close()
+
+
+def test_a_child_that_is_killed_for_its_program_costs_the_next_job_next_to_nothing(image: pool.Image) -> None:
+    sandbox = ChildSandbox(warm=2, children_max=3, image=image)
+    assert sandbox.wait_warm(60)
+    os.kill(sandbox.child_pids()[0], signal.SIGSTOP)
+    ends = [run(sandbox, "return 5;", execute_seconds_max=0.2) for _ in range(2)]
+    began = time.monotonic()
+    assert run(sandbox, "return 6;") == 6
+    assert time.monotonic() - began < 0.1
+    sandbox.close()
+    assert 5 in ends
 
 
 def test_a_child_that_is_killed_while_it_runs_ends_that_run_as_lost(own_sandbox: ChildSandbox) -> None:
     (pid,) = own_sandbox.child_pids()
 
-    def handle(_: object) -> list[object]:
+    def kill_then_answer(_: Sequence[GuestCall]) -> Sequence[CallReply]:
         os.kill(pid, signal.SIGKILL)
-        return []
-
-    source = "async function run() { await f({}); }"
-    limited = SandboxRun(source=source, functions=("f",), now_ms=0, seed="", limits=Limits())
-    killed = threading.Event()
-
-    def kill_then_answer(calls: object) -> list[object]:
-        from vardy_worker.contracts.execution import CallValue  # noqa: PLC0415 - only this test answers
-
-        handle(calls)
-        killed.set()
         return [CallValue(value=None)]
 
-    outcome = own_sandbox.run(limited, kill_then_answer)  # type: ignore[arg-type] # the list is of replies
-    assert killed.is_set()
+    outcome = own_sandbox.run(job("await f({});"), kill_then_answer)
     assert isinstance(outcome, LimitHit)
     assert outcome.code == "execution.sandbox_lost"
     assert run(own_sandbox, "return 3;") == 3
@@ -203,6 +204,31 @@ def test_many_threads_share_the_children_and_none_sees_anothers_answer(image: po
     assert most <= 4
 
 
+def test_a_large_reply_that_comes_when_time_is_up_leaves_the_child_in_step(image: pool.Image) -> None:
+    children = pool.ChildPool(pool.PoolSize(warm=1, most=1), 256 * 1024 * 1024, image)
+    child = children.acquire(60)
+    assert child is not None
+
+    def start(seconds: float) -> None:
+        header = protocol.START_HEADER.pack(seconds, 5, 64 * 1024 * 1024, 0)
+        given = {"source": "async function run() { await f({}); }", "functions": ["f"], "params": {}, "bigs": []}
+        limits = {"seed": "", "calls": 9, "args": 1000, "output": 1000, "console": 0}
+        child.send(protocol.START, header + json.dumps({**given, **limits}).encode(), time.monotonic() + 5)
+        assert child.receive(time.monotonic() + 5, 1000)[0] == protocol.CALLS
+
+    reply = json.dumps({"bigs": [], "replies": [[0, "x" * 200_000]]}).encode()
+    start(0.05)
+    threading.Event().wait(0.2)
+    child.send(protocol.REPLIES, reply, time.monotonic() + 5)
+    kind, body = child.receive(time.monotonic() + 5, 1000)
+    assert (kind, body[-len(protocol.TIMEOUT) :]) == (protocol.LIMIT, protocol.TIMEOUT)
+    start(5)
+    child.send(protocol.REPLIES, reply, time.monotonic() + 5)
+    assert child.receive(time.monotonic() + 5, 1000)[0] == protocol.END
+    children.release(child)
+    children.close()
+
+
 def test_a_worn_child_is_replaced(image: pool.Image) -> None:
     sandbox = ChildSandbox(warm=1, children_max=1, programs_per_child_max=3, image=image)
     assert sandbox.wait_warm(60)
@@ -217,20 +243,12 @@ def test_a_run_that_gets_no_child_in_time_says_so(image: pool.Image) -> None:
     assert sandbox.wait_warm(60)
     entered, leave = threading.Event(), threading.Event()
 
-    def hold(_: object) -> list[object]:
+    def hold(_: Sequence[GuestCall]) -> Sequence[CallReply]:
         entered.set()
         leave.wait(20)
-        return []
+        return [CallValue(value=None)]
 
-    busy = SandboxRun(
-        source="async function run() { await f({}); }", functions=("f",), now_ms=0, seed="", limits=Limits()
-    )
-
-    def run_busy() -> None:
-        with pytest.raises(RuntimeError):
-            sandbox.run(busy, hold)  # type: ignore[arg-type] # no reply at all is what is wrong with it
-
-    thread = threading.Thread(target=run_busy)
+    thread = threading.Thread(target=sandbox.run, args=(job("await f({});"), hold))
     thread.start()
     assert entered.wait(20)
     outcome = run(sandbox, "return 1;")

@@ -96,8 +96,8 @@ class Runner:
     def _run(self, length: int) -> None:
         header = self._channel.read(protocol.START_HEADER.size)
         wall, cpu, memory, self._image.now_ms = protocol.START_HEADER.unpack(header)
-        self._watchdog.begin(wall, cpu)
         guest = self._image.guest(memory)
+        self._watchdog.begin(wall, cpu)
         try:
             fits = self._hand_over(guest, length - protocol.START_HEADER.size, guest.start)
             while fits:
@@ -121,11 +121,17 @@ class Runner:
 
     def _hand_over(self, guest: Guest, length: int, go: Callable[[int, int], None]) -> bool:
         """Reads a message straight into the guest's memory; False when it does not fit."""
-        at = guest.place(length)
-        if at is None:
+        try:
+            at = guest.place(length)
+            view = None if at is None else memoryview(guest.view(at, length)).cast("B")
+        except GuestTrap:
+            # Its time was up before the message came. The next frame begins behind it all the same.
+            self._channel.skip(length)
+            raise
+        if at is None or view is None:
             self._channel.skip(length)
             return False
-        self._channel.read_into(memoryview(guest.view(at, length)).cast("B"))
+        self._channel.read_into(view)
         go(at, length)
         return True
 

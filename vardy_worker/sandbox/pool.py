@@ -194,6 +194,10 @@ class Child:
             return 0
         return pages * os.sysconf("SC_PAGE_SIZE")
 
+    def ended(self) -> bool:
+        """Whether the process is gone."""
+        return self._process.poll() is not None
+
     def kill(self) -> None:
         """Ends the process at once, without waiting for it. Whoever waits for a frame gets `ChildLost`."""
         self._process.kill()
@@ -267,9 +271,13 @@ class ChildPool:
                 child = self._idle.pop()
                 if len(self._idle) < self._size.warm:
                     self._work.notify()
-                return child
             finally:
                 self._waiting -= 1
+        if child.ended():
+            # The system killed it while it was idle.
+            self.discard(child)
+            return self.acquire(deadline - time.monotonic())
+        return child
 
     def release(self, child: Child) -> None:
         """Gives back a child that ended its program well."""
