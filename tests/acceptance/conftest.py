@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.deployment import ROOT, Deployment, running
-from vardy_api.embedded import EmbeddedServer
+from vardy_api.embedded import EmbeddedServer, free_port
 from vardy_worker.demo.scripted import ScriptedModel
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def deployment(acceptance_server: EmbeddedServer, tmp_path_factory: pytest.TempP
         "VARDY_RULES": str(ROOT / "vardy_worker" / "demo" / "rules.yaml"),
         "VARDY_DEMO_DIR": str(folder / "shop"),
     }
-    with ScriptedModel() as model:
+    # At one address for good: a test stops it and starts it again.
+    with ScriptedModel(free_port()) as model:
         made = Deployment(redis=acceptance_server, model=model, folder=folder, settings=settings)
         with running(made, "api", "worker"):
             yield made

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from tests.faults.conftest import ANA, SECONDS, Cluster, cluster_in
+from tests.support.deployment import KEY
 from tests.support.waiting import eventually
 from vardy_api.embedded import EmbeddedServer, free_port
 from vardy_worker.contracts.status import Status
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
 HANDS = 3
 QUEUED = 4
+ANSWER_SECONDS_MAX = 10
 PASSWORD = "a-password-of-the-tests"
 
 
@@ -80,6 +84,13 @@ def test_killing_redis_loses_no_job_in_any_status(cluster: Cluster, server: Rest
     server.kill()
     assert eventually(lambda: not cluster.deployment.api_is_ready(), seconds=SECONDS)
     assert eventually(lambda: "lease.not_renewed" in cluster.deployment.log(), seconds=SECONDS)
+    began = time.monotonic()
+    answer = httpx.get(
+        f"{cluster.deployment.url}/v1/jobs/{asked.id}", headers={"Authorization": f"Bearer {KEY}"}, timeout=SECONDS
+    )
+    assert (answer.status_code, answer.json()["code"]) == (503, "service.unavailable")
+    assert "Retry-After" in answer.headers
+    assert time.monotonic() - began < ANSWER_SECONDS_MAX
     server.start()
     assert eventually(cluster.deployment.api_is_ready, seconds=SECONDS)
     for gate in ("running", "after-keyed", "after-unkeyed"):
