@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vardy_worker.contracts.errors import StoreUnavailable
+from vardy_worker.contracts.errors import VardyError
 from vardy_worker.logs import get_logger
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ class LeaseKeeper:
         sent_at = self._clock.monotonic()
         try:
             kept = self._store.heartbeat(hold.job_id, fence=hold.fence, lease_ms=hold.lease_ms)
-        except StoreUnavailable as error:
+        except VardyError as error:
+            # Whatever the server answered: the thread must go on for the other leases.
             log.warning("lease.not_renewed", job_id=hold.job_id, reason=error.message)
             hold.next_beat = sent_at + 1
             if sent_at >= hold.good_until:

@@ -93,10 +93,20 @@ class Reconciler:
         hide_queued_ms = HIDE_IN_BACKLOG_MS if self._queue.depth("run") > BACKLOG_DEPTH else HIDE_MS
         while due := self._store.take_due(limit=DUE_BATCH, hide_ms=HIDE_MS, hide_queued_ms=hide_queued_ms):
             oldest = {name: self._queue.oldest_published_ms(name) for name in ("run", "commit")}
-            acted += sum(self._handle(job, oldest) for job in due)
+            acted += sum(self._try(job, oldest) for job in due)
             if len(due) < DUE_BATCH:
                 break
         return acted
+
+    def _try(self, job: DueJob, oldest: dict[str, int | None]) -> bool:
+        try:
+            return self._handle(job, oldest)
+        except TransientError:
+            raise
+        except Exception:
+            # A record that this process cannot read, such as a newer version's, must not keep it from the others.
+            log.exception("reconcile.job_failed", job_id=job.job_id)
+            return False
 
     def _handle(self, job: DueJob, oldest: dict[str, int | None]) -> bool:
         if job.status in WAITING_FOR_PEOPLE:
@@ -141,6 +151,10 @@ class Reconciler:
             except TransientError as error:
                 pause = min(pause * 2, BACKOFF_SECONDS_MAX)
                 log.warning("reconcile.waiting", code=error.code, reason=error.message, seconds=pause)
+            except Exception:
+                # The last resort: without this thread, nobody would find the jobs of lost workers.
+                pause = min(pause * 2, BACKOFF_SECONDS_MAX)
+                log.exception("reconcile.crashed", seconds=pause)
 
 
 def _queue_of(status: Status) -> Literal["run", "commit"] | None:

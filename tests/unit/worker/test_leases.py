@@ -3,7 +3,7 @@ import pytest
 from tests.support.factories import StillClock, queued_job
 from tests.support.waiting import eventually
 from vardy_worker.clock import SystemClock
-from vardy_worker.contracts.errors import StoreUnavailable
+from vardy_worker.contracts.errors import StoreUnavailable, VardyError
 from vardy_worker.contracts.status import Status
 from vardy_worker.leases import LeaseKeeper
 from vardy_worker.ports import Claimed, NotClaimed
@@ -120,4 +120,23 @@ def test_a_lease_gets_another_length_at_once(store: Silent, clock: StillClock) -
         assert isinstance(claim(store, job_id), NotClaimed)
         clock.forward(2)
         assert isinstance(claim(store, job_id), Claimed)
+    keeper.stop()
+
+
+def test_an_answer_that_nobody_expects_does_not_end_the_renewals() -> None:
+    beats: list[int] = []
+
+    class Odd(MemoryJobStore):
+        def heartbeat(self, job_id: str, *, fence: int, lease_ms: int) -> bool:
+            beats.append(fence)
+            if len(beats) == 1:
+                raise VardyError("Redis answered in a way that Vardy does not expect.")
+            return super().heartbeat(job_id, fence=fence, lease_ms=lease_ms)
+
+    clock = SystemClock()
+    store = Odd(clock)
+    job_id, fence = held(store)
+    keeper = LeaseKeeper(store, clock)
+    with keeper.hold(job_id, fence=fence, lease_ms=60):
+        assert eventually(lambda: len(beats) >= 3)
     keeper.stop()

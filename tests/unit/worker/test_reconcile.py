@@ -3,7 +3,9 @@ from typing import Any
 import pytest
 
 from tests.support.factories import NOW_MS, StillClock, planned_job, queued_job
-from vardy_worker.contracts.job import JobRecord
+from tests.support.waiting import eventually
+from vardy_worker.contracts.errors import RecordTooNew
+from vardy_worker.contracts.job import JobRecord, QueueName
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import Change, Changed, Claimed
 from vardy_worker.queue import MemoryQueue
@@ -193,3 +195,60 @@ def test_a_worker_is_seen_while_it_reconciles_and_gone_when_it_stops(around: Aro
     assert [seen.worker for seen in around.presence.seen()] == ["w1"]
     around.reconciler.stop()
     assert around.presence.seen() == []
+
+
+class Unreadable(MemoryJobStore):
+    """A store with records of a newer version."""
+
+    def __init__(self, clock: StillClock) -> None:
+        super().__init__(clock)
+        self.newer: set[str] = set()
+
+    def get(self, job_id: str) -> JobRecord | None:
+        if job_id in self.newer:
+            raise RecordTooNew("This job was written by a newer Vardy.")
+        return super().get(job_id)
+
+
+def test_a_record_that_cannot_be_read_keeps_no_other_job_from_being_found(around: Around) -> None:
+    store = Unreadable(around.clock)
+    around.store = store
+    around.reconciler = around.another("w1")
+    parked = around.submit()
+    done = store.change(
+        Change(
+            parked.id,
+            frozenset({Status.QUEUED}),
+            Status.PLANNED,
+            set={"expires_at_ms": around.clock.now_ms()},
+            due_at_ms=around.clock.now_ms(),
+        )
+    )
+    assert isinstance(done, Changed)
+    store.newer.add(parked.id)
+    lost = around.submit()
+    around.clock.forward(PUBLISH_GRACE_MS / 1000)
+    assert around.reconciler.look() == 1
+    assert around.queue.take("run") == lost.id
+
+
+def test_the_reconciler_outlives_what_nobody_foresaw(around: Around) -> None:
+    looks: list[int] = []
+
+    class Odd(MemoryQueue):
+        def depth(self, queue: QueueName) -> int:
+            looks.append(1)
+            raise ValueError(queue)
+
+    around.queue = Odd(around.clock)
+    reconciler = Reconciler(
+        store=around.store,
+        queue=around.queue,
+        presence=around.presence,
+        clock=around.clock,
+        settings=load_settings(reconcile_seconds=0.001),
+        worker="w1",
+    )
+    reconciler.start()
+    assert eventually(lambda: len(looks) > 1)
+    reconciler.stop()
