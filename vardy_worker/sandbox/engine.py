@@ -312,7 +312,7 @@ class Guest:
         while todo >> 32 & 0xFFFFFFFF == _OBJECT_TAG:
             # The program is called from here, so that nothing of the prelude is below it on the stack.
             result = self._exports.call("JS_Call", self._layout.context, todo, UNDEFINED, 0, 0)
-            failed = _is_exception(result)
+            failed = is_exception(result)
             if failed:
                 result = self._exports.call("JS_GetException", self._layout.context)
             self._free(todo)
@@ -379,7 +379,7 @@ class Guest:
 
     def _call(self, function: int, *arguments: int) -> int:
         at = self._layout.scratch
-        self._memory.write(at, b"".join(_value_bytes(argument) for argument in arguments))
+        self._memory.write(at, b"".join(value_bytes(argument) for argument in arguments))
         result = self._exports.call("JS_Call", self._layout.context, function, UNDEFINED, len(arguments), at)
         self._check(result)
         return result
@@ -388,7 +388,7 @@ class Guest:
         self._exports.call("JS_FreeValue", self._layout.context, value)
 
     def _check(self, value: int) -> None:
-        if not _is_exception(value):
+        if not is_exception(value):
             return
         exports, layout = self._exports, self._layout
         error = exports.call("JS_GetException", layout.context)
@@ -398,9 +398,11 @@ class Guest:
         raise GuestFailure(self._memory.read(text, self._memory.u32(layout.scratch + 32)).decode(errors="replace"))
 
 
-def _is_exception(value: int) -> bool:
+def is_exception(value: int) -> bool:
+    """Whether a result says that an exception is pending."""
     return value >> 32 & 0xFFFFFFFF == _EXCEPTION_TAG
 
 
-def _value_bytes(value: int) -> bytes:
+def value_bytes(value: int) -> bytes:
+    """A value as it stands in the guest's memory."""
     return (value & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "little")

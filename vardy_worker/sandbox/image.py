@@ -106,7 +106,7 @@ def _snapshot(binary: bytes) -> tuple[bytes, Layout, int]:
 
     install = _bytecode(exports, memory, context, scratch, prelude_source())
     records = exports.call("JS_NewArrayBuffer", context, console, _CONSOLE_BYTES, 0, 0, 0)
-    memory.write(scratch, engine._value_bytes(records))  # noqa: SLF001 - the same driver
+    memory.write(scratch, engine.value_bytes(records))
     entries = exports.call("JS_Call", context, install, engine.UNDEFINED, 1, scratch)
     _check(exports, memory, context, scratch, entries)
     start, step, resume, collect, lost = (exports.call("JS_GetPropertyUint32", context, entries, i) for i in range(5))
@@ -153,7 +153,7 @@ def _bytecode(exports: Exports, memory: GuestMemory, context: int, scratch: int,
 
 
 def _check(exports: Exports, memory: GuestMemory, context: int, scratch: int, value: int) -> None:
-    if not engine._is_exception(value):  # noqa: SLF001 - the same driver
+    if not engine.is_exception(value):
         return
     error = exports.call("JS_GetException", context)
     stack = scratch + 128
