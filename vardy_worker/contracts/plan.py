@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import re
+from typing import Final
 
-from vardy_worker.contracts.base import Contract, JsonObject, canonical_json, safe_integers
+from vardy_worker.contracts.base import INT_SAFE_MAX, Contract, JsonObject, canonical_json, safe_integers
 from vardy_worker.contracts.execution import EffectDraft, Ref
+
+_MAY_BE_LARGE: Final = re.compile(r"[0-9]{16}")
 
 
 class Effect(Contract):
@@ -37,8 +42,16 @@ class Plan(Contract):
     text: str
 
     def body(self) -> PlanBody:
-        """The effects, read back from the exact text that was hashed."""
-        return PlanBody.model_validate_json(self.text)
+        """The effects, read back from the exact text that was hashed: the same values, and so the same text again."""
+        if not _MAY_BE_LARGE.search(self.text):
+            return PlanBody.model_validate_json(self.text)
+        return PlanBody.model_validate(json.loads(self.text, parse_int=_number))
+
+
+def _number(digits: str) -> int | float:
+    """Canonical text writes floats from 2^53 to 10^21 with digits alone; integers so large are strings there."""
+    value = int(digits)
+    return value if -INT_SAFE_MAX <= value <= INT_SAFE_MAX else float(digits)
 
 
 def make_plan(body: PlanBody) -> Plan:

@@ -60,6 +60,17 @@ def test_big_integers_are_decimal_strings_in_the_text() -> None:
     assert json.loads(made.text)["effects"][0]["args"] == {"id": str(2**63), "small": 2**53 - 1}
 
 
+@pytest.mark.parametrize(
+    "number", [2.0**53, 1e16, -1e16, 1e20, 1e21, 1e300, 1.5e-7, 2.0**53 - 1, 0.1, 12345678901234567]
+)
+def test_numbers_are_the_same_however_often_a_plan_is_read_and_made(number: float) -> None:
+    made = plan("job_1", effect(0, args={"amount": float(number)}), effect(1, args={"amount": float(number)}))
+    body = made.body()
+    assert body.effects[0].args == {"amount": float(number)}
+    assert make_plan(body) == made
+    assert duplicates(body.effects) == ((0, 1),)
+
+
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
 def test_numbers_that_are_none_are_refused(number: float) -> None:
     with pytest.raises(rfc8785.CanonicalizationError):
