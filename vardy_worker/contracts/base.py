@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any, TypeAlias
+import re
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import rfc8785
 from pydantic import BaseModel, ConfigDict
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 INT_SAFE_MAX = 2**53 - 1
 """The largest integer that a JavaScript number, and so RFC 8785, holds exactly."""
+
+_INDEX: Final = re.compile(r"0|[1-9][0-9]{0,14}")
+"""ASCII digits without leading zeros, and no more of them than a length can have."""
 
 JsonValue: TypeAlias = Any
 """Any JSON value: None, bool, int, float, str, list or dict with string keys.
@@ -48,6 +52,15 @@ def sha256_json(value: JsonValue) -> str:
 def sha256_text(text: str) -> str:
     """Hex SHA-256 of the UTF-8 bytes."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def well_formed(text: str) -> str:
+    """The text with every lone surrogate as U+FFFD, so that it can be stored and sent."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
 
 
 def safe_integers(value: JsonValue) -> JsonValue:
@@ -88,9 +101,7 @@ def pointer_get(document: JsonValue, pointer: str) -> JsonValue:
         if isinstance(value, dict):
             value = value[part]
         elif isinstance(value, list):
-            if not part.isdigit():
-                raise LookupError(pointer)
-            value = value[int(part)]
+            value = value[_place(part, len(value), pointer)]
         else:
             raise LookupError(pointer)  # noqa: TRY004 - the document is at fault, not a type
     return value
@@ -109,7 +120,19 @@ def pointer_set(document: JsonValue, pointer: str, item: JsonValue) -> JsonValue
     if isinstance(document, dict):
         inner = document.get(head) if not rest else document[head]
         return {**document, head: pointer_set(inner, rest, item)}
-    if isinstance(document, list) and head.isdigit() and int(head) < len(document):
-        index = int(head)
+    if isinstance(document, list):
+        index = _place(head, len(document), pointer)
         return [*document[:index], pointer_set(document[index], rest, item), *document[index + 1 :]]
     raise LookupError(pointer)
+
+
+def array_index(token: str) -> int | None:
+    """A pointer's token as a place in an array, as RFC 6901 writes one; None when it is none."""
+    return int(token) if _INDEX.fullmatch(token) else None
+
+
+def _place(token: str, length: int, pointer: str) -> int:
+    index = array_index(token)
+    if index is None or index >= length:
+        raise LookupError(pointer)
+    return index

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import math
 from typing import TYPE_CHECKING, Any
 
+from vardy_worker.contracts.base import well_formed
 from vardy_worker.contracts.ids import new_id
 from vardy_worker.functions.context import CallContext, FunctionError
 from vardy_worker.functions.results import BadResult, OversizeResult, Result, serialise
@@ -147,4 +149,21 @@ class Invocation:
 
 
 def _failed(error: FunctionError) -> CallFailed:
-    return CallFailed(error.message[:MESSAGE_CHARACTERS_MAX], error.retryable, error.retry_after_seconds)
+    """What the company's own class of error says, whatever its author put or forgot there.
+
+    The outcome is known, and must not get lost over a name of a file that is no Unicode,
+    or a header's text in place of seconds.
+    """
+    message = str(getattr(error, "message", "") or error)[:MESSAGE_CHARACTERS_MAX]
+    retryable = bool(getattr(error, "retryable", False))
+    return CallFailed(well_formed(message), retryable, _seconds(getattr(error, "retry_after_seconds", None)))
+
+
+def _seconds(value: object) -> float | None:
+    if not isinstance(value, int | float | str):
+        return None
+    try:
+        seconds = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return seconds if math.isfinite(seconds) and seconds > 0 else None

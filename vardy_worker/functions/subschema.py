@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, TypeAlias
 
-from vardy_worker.contracts.base import JsonObject, JsonValue, pointer_parts
+from vardy_worker.contracts.base import JsonObject, JsonValue, array_index, pointer_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -123,9 +123,9 @@ def _inner(schema: JsonObject, token: str) -> JsonObject | bool | None:
             # A model's schema names all it has; one without properties is a plain mapping.
             return None if properties else {}
         return None if rest is False else rest
-    if "array" in allowed and token.isdigit():
+    index = array_index(token)
+    if "array" in allowed and index is not None:
         first = schema.get("prefixItems", [])
-        index = int(token)
         if index < len(first):
             item: JsonObject | bool = first[index]
             return item

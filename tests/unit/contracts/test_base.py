@@ -12,7 +12,11 @@ def test_a_pointer_finds_its_place(pointer: str, value: object) -> None:
     assert pointer_get(DOCUMENT, pointer) == value
 
 
-@pytest.mark.parametrize("pointer", ["/b", "/a/2", "/a/x", "/a/-1", "/a/0/b~1c/deeper"])
+NO_INDEXES = ["-1", "-", "x", "01", "+1", "1.0", " 1", "1_0", "\u00b2", "\u0661", "9" * 5000]
+"""What Python would read as a number, or fail at, and RFC 6901 does not."""
+
+
+@pytest.mark.parametrize("pointer", ["/b", "/a/2", "/a/", "/a/0/b~1c/deeper", *("/a/" + token for token in NO_INDEXES)])
 def test_a_place_that_is_not_there_is_an_error(pointer: str) -> None:
     with pytest.raises(LookupError):
         pointer_get(DOCUMENT, pointer)
@@ -32,7 +36,7 @@ def test_setting_may_name_a_new_key_of_an_object() -> None:
     assert pointer_set({}, "/id", 7) == {"id": 7}
 
 
-@pytest.mark.parametrize("pointer", ["/a/2", "/x/y", "/a/0/b~1c/d"])
+@pytest.mark.parametrize("pointer", ["/a/2", "/x/y", "/a/0/b~1c/d", *("/a/" + token for token in NO_INDEXES)])
 def test_setting_a_place_that_cannot_exist_is_an_error(pointer: str) -> None:
     with pytest.raises(LookupError):
         pointer_set(DOCUMENT, pointer, 1)

@@ -158,6 +158,39 @@ def test_a_function_error_is_a_definite_failure_with_its_message(run: Run) -> No
     assert host.call("gone") == CallFailed("There is no such payment.", retryable=False)
 
 
+class OutOfStockError(FunctionError):
+    """As people write them: the base class knows nothing of the failure."""
+
+    def __init__(self, sku: str) -> None:
+        self.sku = sku
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (FunctionError("no file \udcff"), CallFailed("no file \ufffd", retryable=False)),
+        (OutOfStockError("A-1"), CallFailed("A-1", retryable=False)),
+        *(
+            (FunctionError("later", retryable=True, retry_after_seconds=seconds), CallFailed("later", retryable=True))
+            for seconds in (float("inf"), float("nan"), -1, 10**400)
+        ),
+        (
+            FunctionError("later", retryable=True, retry_after_seconds="120"),  # type: ignore[arg-type] # a header's text
+            CallFailed("later", retryable=True, retry_after_seconds=120),
+        ),
+    ],
+    ids=str,
+)
+def test_a_definite_failure_is_one_however_it_is_said(run: Run, error: FunctionError, outcome: CallFailed) -> None:
+    functions = Functions()
+
+    @functions.write
+    def fails() -> None:
+        raise error
+
+    assert run(functions).call("fails") == outcome
+
+
 def test_a_long_message_is_cut(run: Run) -> None:
     functions = Functions()
 
