@@ -210,7 +210,10 @@ class JobStore(Protocol):
         """Prolongs the lease; False when the fence is no longer the newest."""
 
     def request_cancel(self, job_id: str, *, by: str) -> bool:
-        """Marks a `RUNNING` or `COMMITTING` job; whoever holds it stops at the next safe point."""
+        """Marks a `RUNNING` or `COMMITTING` job; whoever holds it stops at the next safe point.
+
+        One that nobody holds, because it waits for its next try, is due at once.
+        """
 
     def take_due(self, *, limit: int, hide_ms: int, hide_queued_ms: int | None = None) -> Sequence[DueJob]:
         """Jobs that are due by the server's clock; each is hidden from other copies for `hide_ms`.

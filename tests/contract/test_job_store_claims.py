@@ -173,6 +173,32 @@ def test_asking_to_cancel_marks_the_job_once_and_changes_no_version(store: JobSt
     assert [event.data for event in store.events(job.id)] == [{"status": status, "cancel_requested_by": 'le"a'}]
 
 
+def test_a_commit_that_waits_for_its_next_try_is_due_at_once_when_it_is_cancelled(store: JobStore) -> None:
+    job = job_in(store, Status.COMMITTING)
+    much_later = store.server_now_ms() + 86_400_000
+    waiting = Change(
+        job.id,
+        frozenset({Status.COMMITTING}),
+        set={"not_before_ms": much_later},
+        due_at_ms=much_later,
+        release=True,
+    )
+    store.change(waiting)
+    assert store.take_due(limit=10, hide_ms=0) == []
+    assert store.request_cancel(job.id, by="lea")
+    assert [due.job_id for due in store.take_due(limit=10, hide_ms=0)] == [job.id]
+    taken = store.claim(job.id, expect=COMMITTING, to=Status.COMMITTING, worker="w1", lease_ms=5000)
+    assert isinstance(taken, Claimed)
+
+
+def test_asking_to_cancel_leaves_a_lease_and_its_due_time_alone(store: JobStore) -> None:
+    job = submitted(store)
+    claim(store, job.id)
+    assert store.request_cancel(job.id, by="lea")
+    assert store.take_due(limit=10, hide_ms=0) == []
+    assert not isinstance(claim(store, job.id), Claimed)
+
+
 @pytest.mark.parametrize("status", sorted(set(Status) - {Status.RUNNING, Status.COMMITTING}))
 def test_a_job_that_nobody_works_on_is_not_marked(store: JobStore, status: Status) -> None:
     job = job_in(store, status)

@@ -225,6 +225,9 @@ class MemoryJobStore:
             if json.loads(job.fields.get("cancel_requested_by", b'""')):
                 return True
             job.put(cancel_requested_by=by)
+            if job.number("lease_until_ms") == 0:
+                job.put(not_before_ms=0)
+                self._due[job_id] = self._clock.now_ms()
             data = {"status": job.status, "cancel_requested_by": by}
             job.events.append(encode_event(Event(type="status", data=data, at_ms=self._clock.now_ms())))
             self._tell(job_id)

@@ -234,7 +234,7 @@ class RedisJobStore:
 
     def request_cancel(self, job_id: str, *, by: str) -> bool:
         """See `JobStore.request_cancel`."""
-        keys = [self._keys.job(job_id), self._keys.events(job_id)]
+        keys = [self._keys.job(job_id), self._keys.events(job_id), self._keys.due]
         return bool(self._scripts.run("request_cancel", keys, [job_id, self._keys.changed, dump_json(by)]))
 
     def take_due(self, *, limit: int, hide_ms: int, hide_queued_ms: int | None = None) -> Sequence[DueJob]:

@@ -1,12 +1,13 @@
--- Marks a job that a worker holds; the worker stops at its next safe point.
+-- Marks a job that a worker holds; the worker stops at its next safe point. A commit that waits
+-- for its next try is due at once, so that a cancel does not wait with it.
 -- Safe to send twice: the first mark stays, and only it leaves an event. The version stays,
 -- so that the mark cannot make the worker's own compare-and-set fail.
 --
--- KEYS[1] job  [2] events
+-- KEYS[1] job  [2] events  [3] due
 -- ARGV[1] job id  [2] change channel  [3] who asks, as JSON
 -- Result: 1, or 0 when the job is neither RUNNING nor COMMITTING
 
-local record = redis.call('HMGET', KEYS[1], 'status', 'cancel_requested_by')
+local record = redis.call('HMGET', KEYS[1], 'status', 'cancel_requested_by', 'lease_until_ms')
 if record[1] ~= '"RUNNING"' and record[1] ~= '"COMMITTING"' then
   return 0
 end
@@ -18,6 +19,10 @@ local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 redis.call('RPUSH', KEYS[2], '{"type":"status","data":{"status":' .. record[1] .. ',"cancel_requested_by":'
   .. ARGV[3] .. '},"at_ms":' .. now .. '}')
+if tonumber(record[3]) == 0 then
+  redis.call('HSET', KEYS[1], 'not_before_ms', 0)
+  redis.call('ZADD', KEYS[3], now, ARGV[1])
+end
 local ttl = redis.call('PTTL', KEYS[1])
 if ttl >= 0 then
   redis.call('PEXPIRE', KEYS[2], ttl)
