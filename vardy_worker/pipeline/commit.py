@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.errors import ErrorInfo, FenceLost, RulesError, StoreUnavailable
 from vardy_worker.contracts.job import Timings
+from vardy_worker.contracts.journal import EffectState
 from vardy_worker.contracts.policy import Verdict
 from vardy_worker.contracts.status import Status
 from vardy_worker.logs import get_logger
@@ -262,8 +263,13 @@ class CommitPipeline:
         )
 
     def _refuse(self, job: JobRecord, committer: Committer, error: ErrorInfo) -> Change:
-        """Nothing applied: the job is blocked. Otherwise it goes back to where a requeue found it."""
-        status = Status.PARTIAL if committer.applied_or_unknown() else Status.POLICY_BLOCKED
+        """A first commit is blocked; after a requeue the job goes back to where that found it."""
+        if committer.applied_or_unknown() or committer.has(EffectState.RESOLVED_NOT_DONE):
+            status = Status.PARTIAL
+        elif committer.has(EffectState.FAILED):
+            status = Status.FUNCTION_ERROR
+        else:
+            status = Status.POLICY_BLOCKED
         return self._end(job, committer, status, error=error)
 
     def _changed_function(self, job: JobRecord) -> ErrorInfo | None:

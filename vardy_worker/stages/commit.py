@@ -133,8 +133,11 @@ class Committer:
 
     def applied_or_unknown(self) -> bool:
         """Whether anything was, or may have been, applied."""
-        marks = DONE | {EffectState.UNKNOWN, EffectState.STARTED}
-        return any(record.state in marks for record in self.records)
+        return self.has(*DONE, EffectState.UNKNOWN, EffectState.STARTED)
+
+    def has(self, *states: EffectState) -> bool:
+        """Whether any effect is in one of the states."""
+        return any(record.state in states for record in self.records)
 
     def is_unknown(self, seq: int) -> bool:
         """Whether nobody knows if the effect was applied."""

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.support.factories import LEA, NOW_MS
-from tests.support.worker import WorkerParts
-from vardy_worker import CallContext, FunctionError, Functions
+from tests.support.worker import ALLOW_ALL, WorkerParts
+from vardy_worker import CallContext, FunctionError, Functions, verbs
 from vardy_worker.contracts.decision import Choice, Decision
 from vardy_worker.contracts.execution import Ref
 from vardy_worker.contracts.ids import idempotency_key
@@ -14,7 +14,7 @@ from vardy_worker.contracts.journal import EffectState
 from vardy_worker.contracts.policy import ApprovalNeed
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.view import job_view
-from vardy_worker.ports import Change, Claimed
+from vardy_worker.ports import Change, Changed, Claimed
 
 APPROVE_ALL = "default: approve\n"
 BLOCK_ALL = "default: block\n"
@@ -327,6 +327,50 @@ def test_a_function_that_changed_stops_the_commit(parts: WorkerParts, target: Ta
     ended = parts.job(job.id)
     assert (ended.status, code(ended)) == (Status.POLICY_BLOCKED, "plan.function_changed")
     assert target.calls == []
+
+
+def requeue(parts: WorkerParts, job: JobRecord) -> None:
+    change = verbs.requeue(job, catalogue=parts.host.catalogue(), by="olga", now_ms=parts.clock.now_ms())
+    assert isinstance(parts.store.change(change), Changed)
+
+
+def test_a_requeue_that_the_rules_refuse_leaves_a_failed_commit_as_it_was(parts: WorkerParts, target: Target) -> None:
+    job = parts.committing(parts.effect(0, "pay", amount=1))
+    target.failing["pay"] = [FunctionError("The account is closed.")]
+    parts.committer().commit(job.id)
+    failed = parts.job(job.id)
+    assert failed.status is Status.FUNCTION_ERROR
+    requeue(parts, failed)
+    parts.apply_rules(BLOCK_ALL)
+    parts.committer().commit(job.id)
+    refused = parts.job(job.id)
+    assert (refused.status, code(refused)) == (Status.FUNCTION_ERROR, "policy.changed")
+    requeue(parts, refused)
+    parts.apply_rules(ALLOW_ALL)
+    parts.committer().commit(job.id)
+    assert parts.job(job.id).status is Status.SUCCESS
+
+
+def test_a_requeue_that_the_rules_refuse_leaves_a_resolved_commit_as_it_was(parts: WorkerParts) -> None:
+    job = parts.committing(parts.effect(0, "ring", who=1))
+    lose_worker(parts, job)
+    parts.committer().commit(job.id)
+    resolved = verbs.resolve(
+        parts.job(job.id),
+        0,
+        done=False,
+        result=None,
+        reason="It is not in the log.",
+        by="olga",
+        now_ms=parts.clock.now_ms(),
+        check_result=lambda _function, _result: None,
+    )
+    assert isinstance(parts.store.change(resolved), Changed)
+    requeue(parts, parts.job(job.id))
+    parts.apply_rules(BLOCK_ALL)
+    parts.committer().commit(job.id)
+    refused = parts.job(job.id)
+    assert (refused.status, code(refused)) == (Status.PARTIAL, "policy.changed")
 
 
 def test_a_resumed_commit_does_not_evaluate_again(parts: WorkerParts) -> None:
