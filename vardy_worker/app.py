@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from celery import signals
+from kombu import Exchange, Queue
 
 from vardy_worker.contracts.errors import SettingsError, VardyError
 from vardy_worker.logs import configure_logs, get_logger
@@ -29,6 +30,11 @@ def create_app(settings: Settings) -> Celery:
     can import this module without opening anything.
     """
     celery = make_celery(settings)
+    celery.conf.update(
+        worker_pool="threads",
+        worker_concurrency=settings.worker_concurrency,
+        task_queues=[_queue(QUEUES[name]) for name in settings.worker_queues],
+    )
     running: list[WorkerProcess] = []
 
     def start(**_: Any) -> None:
@@ -63,21 +69,16 @@ def create_app(settings: Settings) -> Celery:
     return celery
 
 
+def _queue(name: str) -> Queue:
+    # An exchange and a key of its own: queues that share them get each other's messages.
+    return Queue(name, Exchange(name, type="direct"), routing_key=name)
+
+
 def run_worker(settings: Settings) -> None:
     """Serves the queues of the settings until SIGTERM or Ctrl-C; running jobs are finished first."""
     settings.need("redis_url", "functions")
-    queues = ",".join(QUEUES[name] for name in settings.worker_queues)
     create_app(settings).worker_main(
-        [
-            "worker",
-            "--pool=threads",
-            f"--concurrency={settings.worker_concurrency}",
-            f"--queues={queues}",
-            "--without-gossip",
-            "--without-mingle",
-            "--without-heartbeat",
-            "--loglevel=WARNING",
-        ]
+        ["worker", "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel=WARNING"]
     )
 
 

