@@ -103,7 +103,7 @@ def execute(given: ExecuteInput, *, sandbox: Sandbox, host: FunctionHost, clock:
         case Threw():
             return NotExecuted(_thrown(outcome, bridge, given.program), trace)
         case LimitHit():
-            return NotExecuted(_limit_error(outcome), trace)
+            return NotExecuted(_limit_error(outcome, given.program), trace)
         case Stopped():
             return NotExecuted(bridge.stop_error(), trace)
 
@@ -290,9 +290,8 @@ _LIMIT_SENTENCES = {
     "execution.timeout": "The program took longer than {limit:g} s, host calls included",
     "execution.cpu": "The program computed for longer than {limit:g} s",
     "execution.memory": "The program needed more memory than {limit:g} MiB",
-    "execution.stack": "The program recursed too deeply",
+    "execution.stack": "The program recursed too deeply, or a value is nested too deeply",
     "execution.deadlock": "The program waits for a promise that nothing can settle",
-    "execution.unawaited_call": "The program ended while a function call was not awaited",
     "execution.calls_budget": "The program made more than {limit:g} function calls",
     "execution.args_too_large": "The arguments of a call are larger than {limit:,.0f} bytes",
     "execution.output_too_large": "The program returned more than {limit:,.0f} bytes; return a smaller result",
@@ -300,7 +299,7 @@ _LIMIT_SENTENCES = {
 }
 
 
-def _limit_error(outcome: LimitHit) -> ErrorInfo:
+def _limit_error(outcome: LimitHit, program: Program) -> ErrorInfo:
     sentence = _LIMIT_SENTENCES.get(outcome.code, "The program hit a limit").format(limit=outcome.limit_value)
     details: JsonObject = {}
     if outcome.limit:
@@ -308,4 +307,9 @@ def _limit_error(outcome: LimitHit) -> ErrorInfo:
         details = {"limit": outcome.limit, "limit_value": outcome.limit_value}
         if outcome.value is not None:
             details["value"] = outcome.value
+    if outcome.function:
+        sentence += f", in a call of {outcome.function}"
+        details["function"] = outcome.function
+    if outcome.line:
+        details |= {"line": program.model_line(outcome.line), "column": outcome.column}
     return ErrorInfo(code=outcome.code, message=sentence + ".", details=details)

@@ -152,6 +152,21 @@ def test_a_limit_names_itself_its_setting_and_its_size(parts: WorkerParts) -> No
     assert job.error.details == {"limit": "execute_seconds_max", "limit_value": 30, "value": 30.1}
 
 
+def test_a_limit_that_a_call_broke_names_the_call_and_its_place(parts: WorkerParts) -> None:
+    hit = LimitHit(
+        code="execution.args_too_large",
+        limit="call_args_bytes_max",
+        limit_value=1024,
+        function="count_orders",
+        line=2,
+        column=9,
+    )
+    job = run(parts, lambda _: hit)
+    assert job.error is not None
+    assert job.error.message.endswith("(VARDY_CALL_ARGS_BYTES_MAX), in a call of count_orders.")
+    assert (job.error.details["line"], job.error.details["column"]) == (4, 9), "the line the model wrote"
+
+
 def test_the_console_is_kept_apart_from_the_job(parts: WorkerParts) -> None:
     job = run(parts, lambda _: Returned(output=1, console=(ConsoleLine(level="log", text="a row"),)))
     assert "a row" not in job.model_dump_json()
