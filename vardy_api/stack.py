@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from vardy_api.embedded import EmbeddedServer
+from vardy_api.embedded import EmbeddedServer, free_port
 from vardy_api.operations.keys import KeyOperations
 from vardy_api.processes import Child, start_child
 from vardy_api.shapes import KeyCreate
@@ -62,7 +62,7 @@ class Stack:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self.data_dir = data_dir
-        self.port = port or _free_port()
+        self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.api_key = ""
         self.scripted: ScriptedModel | None = None
@@ -120,6 +120,8 @@ class Stack:
         return time.monotonic() - began
 
     def _start(self) -> None:
+        # Known at once rather than after the server and the worker have started.
+        _refuse_taken(self.port)
         self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not self._redis_url:
             server = self._open.enter_context(EmbeddedServer(self.data_dir / "redis"))
@@ -205,8 +207,12 @@ class Stack:
         return path.read_text(encoding="ascii").strip()
 
 
-def _free_port() -> int:
+def _refuse_taken(port: int) -> None:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+        # As the API itself will: connections of an earlier run that are still closing do not count.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            msg = f"Port {port} cannot be used ({error.strerror}); choose another one with --port."
+            raise SettingsError(msg, details={"port": port}) from error

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 PROC = Path("/proc")
+LISTEN = "0A"
+LOOPBACK = "0100007F"
+"""127.0.0.1 in the kernel's tables of a little-endian machine."""
 
 needs_proc = pytest.mark.skipif(not (PROC / "self" / "stat").exists(), reason="looks at processes through /proc")
 
@@ -66,4 +69,22 @@ def naming(word: str) -> list[int]:
             continue
         if word.encode() in text or word in place:
             found.append(seen.pid)
+    return found
+
+
+def listening(pids: list[int]) -> set[str]:
+    """The addresses that the processes accept TCP connections at, as the kernel writes them."""
+    inodes = set()
+    for pid in pids:
+        for descriptor in (PROC / str(pid) / "fd").iterdir():
+            try:
+                inodes.add(str(descriptor.readlink()))
+            except FileNotFoundError:
+                continue
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in (PROC / "net" / table).read_text(encoding="ascii").splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == LISTEN and f"socket:[{fields[9]}]" in inodes:
+                found.add(fields[1].partition(":")[0])
     return found
