@@ -11,7 +11,7 @@ from vardy_api.cli.exits import conflict, not_found
 from vardy_api.cli.shown import Shown
 from vardy_api.cli.text import counted
 from vardy_api.shapes import SummaryPage
-from vardy_worker.contracts.journal import EffectState
+from vardy_worker.contracts.journal import DONE, EffectState
 from vardy_worker.contracts.status import TRANSITIONS, Status
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ def _dry_item(verb: Verb, job: JobView) -> DryRunItem:
 
 
 def _what_would_run(job: JobView) -> str:
-    done = {EffectState.SUCCEEDED, EffectState.RESOLVED_DONE}
-    left = [effect for effect in job.effects if effect.state not in done]
+    left = [effect for effect in job.effects if effect.state not in DONE]
     unknown = [str(effect.seq) for effect in left if effect.state is EffectState.UNKNOWN]
     note = f"{counted(len(left), 'effect')} would run" + (f", from {left[0].seq}" if left else "")
     if unknown:

@@ -13,7 +13,7 @@ from vardy_api.cli.next_steps import short_digest
 from vardy_api.cli.text import ago, counted, cut, duration, expiry, one_line, pretty_json, short_json, visible
 from vardy_worker.contracts.decision import Choice
 from vardy_worker.contracts.job import Mode
-from vardy_worker.contracts.journal import EffectState
+from vardy_worker.contracts.journal import DONE, EffectState
 from vardy_worker.contracts.policy import Verdict
 from vardy_worker.contracts.status import WAITING_FOR_PEOPLE, Status
 
@@ -87,7 +87,7 @@ def job_report(out: Output, job: JobView, *, whole: bool = False) -> None:
 def _head(out: Output, job: JobView) -> None:
     head = Text(job.id).append("  ").append_text(status_text(job.status, job.stage.value if job.stage else ""))
     if job.plan is not None:
-        head.append(f"  {_progress(job.plan)}", style="dim")
+        head.append(f"  {_progress(job, job.plan)}", style="dim")
     out.line(head)
     asked = f"recipe {one_line(job.recipe)}" if job.recipe else one_line(job.request or "")
     roles = f" ({', '.join(job.user.roles)})" if job.user.roles else ""
@@ -101,9 +101,9 @@ def _head(out: Output, job: JobView) -> None:
     _fact(out, "when", when)
 
 
-def _progress(plan: PlanView) -> str:
+def _progress(job: JobView, plan: PlanView) -> str:
     counts = plan.counts
-    done = counts.succeeded + counts.resolved
+    done = sum(effect.state in DONE for effect in job.effects)
     parts = [f"{done} of {counted(counts.total, 'effect')} done"]
     parts += [
         f"{number} {word}"
