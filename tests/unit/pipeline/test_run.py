@@ -1,80 +1,22 @@
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from tests.support.factories import ANA, submission
 from tests.support.fakes import AnsweringModel, Guest, PlayedSandbox, fenced, threw
+from tests.support.runs import READS, UNKNOWN, WRITES, outcome, run
 from tests.support.worker import WorkerParts
-from vardy_worker import FunctionError, Functions
 from vardy_worker.contracts.errors import ModelRejected, ModelUnavailable
 from vardy_worker.contracts.execution import ConsoleLine, LimitHit, Ref, Returned
 from vardy_worker.contracts.job import JobRecord, Mode
 from vardy_worker.contracts.journal import EffectState
 from vardy_worker.contracts.model import ModelReply
 from vardy_worker.contracts.recipe import Recipe
-from vardy_worker.contracts.status import Stage, Status
+from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.view import job_view
-from vardy_worker.ports import Claimed
-from vardy_worker.verbs import cancel
 
-READS = "async function run(params) {\n  return await count_orders({ city: 'Porto' });\n}"
-WRITES = "async function run(params) {\n  await pay({ amount: 1 });\n  return 'done';\n}"
-UNKNOWN = "async function run(params) {\n  return await count_order({ city: 'Porto' });\n}"
 APPROVE = "default: approve\n"
 BLOCK = "default: block\n"
-
-
-@pytest.fixture
-def functions() -> Functions:
-    functions = Functions()
-
-    @functions.read
-    def count_orders(city: str) -> int:
-        """How many orders a city has."""
-        if city == "Atlantis":
-            raise FunctionError("there is no such city")
-        if city == "Hell":
-            raise RuntimeError("postgres://user:SECRET@host")
-        return 3
-
-    @functions.write
-    def pay(amount: int) -> dict[str, int]:
-        """Pays."""
-        return {"id": amount}
-
-    @functions.read(roles=("finance",))
-    def read_ledger() -> int:
-        """For finance alone."""
-        return 0
-
-    return functions
-
-
-@pytest.fixture
-def parts(functions: Functions) -> Iterator[WorkerParts]:
-    made = WorkerParts(functions)
-    made.host.start()
-    yield made
-    made.leases.stop()
-    made.host.stop()
-
-
-def run(
-    parts: WorkerParts,
-    *plays: Callable[[Guest], object],
-    model: AnsweringModel | None = None,
-    job: JobRecord | None = None,
-    **fields: Any,
-) -> JobRecord:
-    given = job or parts.submit(submission(**fields))
-    sandbox = PlayedSandbox(*(plays or (lambda _: None,)))
-    parts.runner(model or AnsweringModel(fenced(READS)), sandbox).run(given.id)
-    return parts.job(given.id)
-
-
-def outcome(job: JobRecord) -> tuple[Status, str]:
-    return job.status, job.error.code if job.error else ""
 
 
 # --- programs that only read ----------------------------------------------------------------
@@ -388,106 +330,6 @@ def test_params_that_do_not_fit_a_recipe_name_the_field_and_not_the_value(parts:
 
 def test_a_recipe_that_does_not_fit_the_functions_any_more_is_blocked(parts: WorkerParts) -> None:
     assert outcome(run_recipe(parts, recipe(UNKNOWN))) == (Status.VALIDATION_BLOCKED, "validation.recipe")
-
-
-# --- crashes, duplicates, cancels -----------------------------------------------------------------------
-
-
-def test_a_stored_program_is_run_again_after_a_crash_and_never_asked_for_anew(parts: WorkerParts) -> None:
-    def die(_: Guest) -> object:
-        raise SystemExit
-
-    job = parts.submit(submission())
-    model = AnsweringModel(fenced(READS))
-    with pytest.raises(SystemExit):
-        run(parts, die, model=model, job=job)
-    crashed = parts.job(job.id)
-    assert (crashed.status, crashed.stage) == (Status.RUNNING, Stage.EXECUTE)
-    parts.clock.forward(60)
-    again = run(parts, lambda _: "again", model=model, job=job)
-    assert (again.status, again.output) == (Status.SUCCESS, "again")
-    assert len(model.requests) == 1
-
-
-def test_attempts_before_a_crash_count(parts: WorkerParts) -> None:
-    job = parts.submit(submission())
-    with pytest.raises(IndexError):
-        _crash_while_asking(parts, AnsweringModel("sorry"), job)
-    parts.clock.forward(60)
-    ended = run(parts, model=AnsweringModel("still sorry"), job=job)
-    assert ended.status is Status.GENERATION_ERROR
-    assert len(ended.attempts) == 2
-
-
-def _crash_while_asking(parts: WorkerParts, model: AnsweringModel, job: JobRecord) -> None:
-    class Dying(AnsweringModel):
-        def complete(self, request: Any) -> ModelReply:
-            if not model.answers:
-                raise KeyboardInterrupt
-            return model.complete(request)
-
-    try:
-        run(parts, model=Dying(), job=job)
-    except KeyboardInterrupt as error:
-        raise IndexError from error
-
-
-def test_a_job_that_kills_its_workers_is_given_up(parts: WorkerParts) -> None:
-    def die(_: Guest) -> object:
-        raise SystemExit
-
-    job = parts.submit(submission())
-    model = AnsweringModel(fenced(READS))
-    for _ in range(3):
-        with pytest.raises(SystemExit):
-            run(parts, die, model=model, job=job)
-        parts.clock.forward(60)
-    assert outcome(run(parts, die, model=model, job=job)) == (Status.EXECUTION_ERROR, "execution.poison")
-
-
-def test_a_second_message_does_nothing(parts: WorkerParts) -> None:
-    job = run(parts)
-    again = run(parts, model=AnsweringModel(), job=job)
-    assert again == job
-
-
-def test_a_job_cancelled_while_it_runs_stays_cancelled(parts: WorkerParts) -> None:
-    job = parts.submit(submission())
-
-    def cancelled_meanwhile(_: Guest) -> object:
-        change = cancel(parts.job(job.id), by="ana", now_ms=parts.clock.now_ms())
-        assert change is not None
-        parts.store.change(change)
-        return "too late"
-
-    ended = run(parts, cancelled_meanwhile, job=job)
-    assert outcome(ended) == (Status.CANCELLED, "job.cancelled")
-    assert ended.output is None
-
-
-def test_a_worker_that_lost_its_lease_writes_nothing(parts: WorkerParts) -> None:
-    job = parts.submit(submission())
-
-    def overtaken(_: Guest) -> object:
-        parts.clock.forward(60)
-        stolen = parts.store.claim(
-            job.id, expect=frozenset({Status.RUNNING}), to=Status.RUNNING, worker="thief", lease_ms=5000
-        )
-        assert isinstance(stolen, Claimed)
-        return "too late"
-
-    ended = run(parts, overtaken, job=job)
-    assert ended.status is Status.RUNNING
-    assert ended.output is None
-
-
-def test_a_fault_of_vardy_itself_settles_the_job_with_a_correlation_id(parts: WorkerParts) -> None:
-    def broken(_: Guest) -> object:
-        raise ZeroDivisionError("SECRET row")
-
-    job = run(parts, broken)
-    assert outcome(job) == (Status.EXECUTION_ERROR, "execution.internal")
-    assert "SECRET" not in job.model_dump_json()
 
 
 def test_identical_effects_are_a_warning_for_the_approver(parts: WorkerParts) -> None:

@@ -1,0 +1,36 @@
+"""Runs of one job through the run pipeline, on fakes of model and sandbox."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.support.factories import submission
+from tests.support.fakes import AnsweringModel, Guest, PlayedSandbox, fenced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.support.worker import WorkerParts
+    from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.contracts.status import Status
+
+READS = "async function run(params) {\n  return await count_orders({ city: 'Porto' });\n}"
+WRITES = "async function run(params) {\n  await pay({ amount: 1 });\n  return 'done';\n}"
+UNKNOWN = "async function run(params) {\n  return await count_order({ city: 'Porto' });\n}"
+
+
+def run(
+    parts: WorkerParts,
+    *plays: Callable[[Guest], object],
+    model: AnsweringModel | None = None,
+    job: JobRecord | None = None,
+    **fields: Any,
+) -> JobRecord:
+    given = job or parts.submit(submission(**fields))
+    sandbox = PlayedSandbox(*(plays or (lambda _: None,)))
+    parts.runner(model or AnsweringModel(fenced(READS)), sandbox).run(given.id)
+    return parts.job(given.id)
+
+
+def outcome(job: JobRecord) -> tuple[Status, str]:
+    return job.status, job.error.code if job.error else ""
