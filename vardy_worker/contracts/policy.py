@@ -27,11 +27,14 @@ def strictest(verdicts: list[Verdict]) -> Verdict:
     return max(verdicts, key=lambda verdict: verdict.strictness)
 
 
+QUORUM_MAX = 20
+
+
 class Approvers(Contract):
     """Who must approve: `quorum` distinct people with one of `roles` (none: anyone who may decide)."""
 
     roles: tuple[str, ...] = ()
-    quorum: int = Field(1, ge=1, le=20)
+    quorum: int = Field(1, ge=1, le=QUORUM_MAX)
 
 
 class Rule(Contract):

@@ -87,11 +87,6 @@ class Findings:
                 return known
         return next((known for known in self._line_map if known), line)
 
-    @property
-    def any_error(self) -> bool:
-        """Whether something found so far stops the program from running."""
-        return any(finding.severity == "error" for finding in self._found.values())
-
     def sorted(self) -> tuple[Finding, ...]:
         """All findings by place; of more than `FINDINGS_MAX` the warnings go first, then the last errors."""
         kept = sorted(self._found.values(), key=lambda f: (f.severity != "error", *_place(f)))[:FINDINGS_MAX]

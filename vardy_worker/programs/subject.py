@@ -12,7 +12,6 @@ from vardy_worker.programs.syntax import (
     FUNCTIONS,
     Tree,
     bare,
-    enclosing_function,
     parse_javascript,
     property_name,
     readable,
@@ -134,11 +133,3 @@ def function_binding(names: Names, function: Node) -> Binding | None:
         target = parent.get("name")
         return names.declared(target) if target is not None else None
     return None
-
-
-def top_function(node: Node) -> Node | None:
-    """The outermost function around a node; None at the top of the program."""
-    found, current = None, enclosing_function(node)
-    while current is not None:
-        found, current = current, enclosing_function(current)
-    return found

@@ -225,10 +225,9 @@ def _entries(struct: bytes) -> Iterator[Expr]:
 class UntypedArithmetic(Exception):  # noqa: N818 - says what was found
     """Arithmetic on operands whose types are known only at run time."""
 
-    def __init__(self, function: str, offset: int) -> None:
+    def __init__(self, function: str) -> None:
         super().__init__(function)
         self.function = function
-        self.offset = offset
 
 
 class Guard:
@@ -277,7 +276,7 @@ class Guard:
             return made
         kind = self._types.get(node, b"")
         if any(number == TYPE_DYN for number, _, _ in fields(kind)):
-            raise UntypedArithmetic(function, node)
+            raise UntypedArithmetic(function)
         return self._wrap(made) if kind == TYPE_DOUBLE else made
 
     def _rewrite_body(self, kind: int, body: bytes) -> bytes:

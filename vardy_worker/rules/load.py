@@ -11,7 +11,7 @@ import yaml
 
 from vardy_worker.contracts.base import sha256_json
 from vardy_worker.contracts.errors import RulesError
-from vardy_worker.contracts.policy import Approvers, Rule, RuleSet, Verdict
+from vardy_worker.contracts.policy import QUORUM_MAX, Approvers, Rule, RuleSet, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,6 @@ RULES_MAX = 500
 NAMES_PER_RULE_MAX = 200
 WHEN_CHARACTERS_MAX = 4_096
 TEXT_CHARACTERS_MAX = 500
-QUORUM_MAX = 20
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _GLOB = re.compile(r"[A-Za-z0-9_$*?]{1,200}")
@@ -82,10 +81,6 @@ def rule_set(default: Verdict, rules: Sequence[Rule]) -> RuleSet:
         "rules": [rule.model_dump(mode="json", exclude={"line"}) for rule in rules],
     }
     return RuleSet(default=default, rules=tuple(rules), digest=sha256_json(content))
-
-
-DEFAULT_RULES = rule_set(Verdict.APPROVE, ())
-"""What holds while no rules were applied: every write asks for approval."""
 
 
 def read_rules_file(text: str) -> Draft:

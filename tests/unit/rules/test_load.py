@@ -8,7 +8,6 @@ from tests.support.rules import CATALOGUE, Court
 from vardy_worker.contracts.errors import RulesError
 from vardy_worker.contracts.functions import Catalogue
 from vardy_worker.contracts.policy import Approvers, Rule, Verdict
-from vardy_worker.rules import DEFAULT_RULES
 from vardy_worker.rules.load import FILE_BYTES_MAX, RULES_MAX, WHEN_CHARACTERS_MAX
 
 GOOD = """\
@@ -63,10 +62,6 @@ def test_a_whole_file_is_read(court: Court) -> None:
 
 def test_without_a_default_what_no_rule_matches_asks_for_approval(court: Court) -> None:
     assert court.load("rules: []\n").default is Verdict.APPROVE
-
-
-def test_the_built_in_rules_are_those_of_a_file_that_says_only_the_default(court: Court) -> None:
-    assert court.load("default: approve\n") == DEFAULT_RULES
 
 
 def test_on_is_a_word_here_and_no_boolean(court: Court) -> None:

@@ -10,7 +10,7 @@ from tests.support.rules import CATALOGUE, Court, body, condition, email, facts,
 from vardy_worker.contracts.execution import Ref
 from vardy_worker.contracts.functions import Catalogue
 from vardy_worker.contracts.policy import ApprovalNeed, Verdict
-from vardy_worker.rules import DEFAULT_RULES
+from vardy_worker.documents import BUILT_IN_RULES
 
 SHOP = """\
 default: approve
@@ -203,7 +203,7 @@ def test_a_rule_that_asks_for_an_argument_first_leaves_functions_without_it_alon
 
 
 def test_the_built_in_rules_ask_for_approval_of_everything(court: Court) -> None:
-    result = court.engine.evaluate(DEFAULT_RULES, body([refund(), email()]), facts())
+    result = court.judge(BUILT_IN_RULES, refund(), email())
     assert [effect.verdict for effect in result.effects] == [Verdict.APPROVE, Verdict.APPROVE]
     assert [need.rule for need in result.approvals] == [""]
 
