@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from vardy_worker.prompts.failure import property_names
 from vardy_worker.prompts.program import program_prompt
 from vardy_worker.prompts.repair import FailedTry, ValueShape, repair_prompt
 from vardy_worker.prompts.shape import shape_of
 from vardy_worker.prompts.template import PROMPT_VERSIONS
 
-__all__ = ["PROMPT_VERSIONS", "FailedTry", "ValueShape", "program_prompt", "repair_prompt", "shape_of"]
+__all__ = [
+    "PROMPT_VERSIONS",
+    "FailedTry",
+    "ValueShape",
+    "program_prompt",
+    "property_names",
+    "repair_prompt",
+    "shape_of",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from vardy_worker.contracts.base import canonical_json
 from vardy_worker.contracts.errors import ErrorInfo
@@ -23,7 +23,7 @@ from vardy_worker.contracts.execution import (
 from vardy_worker.contracts.functions import FunctionKind
 from vardy_worker.contracts.job import ConsoleRecord
 from vardy_worker.ports import BadArguments, CallFailed, CallOk, CallUnknown, FunctionCall
-from vardy_worker.prompts import ValueShape, shape_of
+from vardy_worker.prompts import ValueShape, property_names, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,7 +154,7 @@ class _Bridge:
         for function, value in self.returned.items():
             spec = self.given.catalogue.get(function)
             # A key can be data too, so only those of the schema are named.
-            known = schema_keys(spec.output_schema) if spec else frozenset()
+            known = property_names(spec.output_schema) if spec else frozenset()
             shape = shape_of(value, known=known, lengths=True)
             shapes.append(ValueShape(label=f"{function} returned", shape=shape))
         return tuple(shapes)
@@ -192,7 +192,6 @@ class _Bridge:
         if isinstance(checked, BadArguments):
             error = self._bad_arguments(call, checked)
             self._stop(error.code, error.message, **error.details)
-            raise StopProgram
         limits = self.given.limits
         if len(self.effects) >= limits.effects_max:
             self._stop(
@@ -252,25 +251,9 @@ class _Bridge:
             details=self._place(call) | {"problems": list(bad.problems)},
         )
 
-    def _stop(self, code: str, message: str, **details: object) -> None:
+    def _stop(self, code: str, message: str, **details: object) -> NoReturn:
         self.stopped_by = ErrorInfo(code=code, message=message, details=details)
         raise StopProgram
-
-
-def schema_keys(schema: JsonValue) -> frozenset[str]:
-    """Every property name that a JSON Schema mentions."""
-    keys: set[str] = set()
-    pending = [schema]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, dict):
-            properties = node.get("properties")
-            if isinstance(properties, dict):
-                keys |= properties.keys()
-            pending.extend(node.values())
-        elif isinstance(node, list):
-            pending.extend(node)
-    return frozenset(keys)
 
 
 def _thrown(outcome: Threw, bridge: _Bridge, program: Program) -> ErrorInfo:
