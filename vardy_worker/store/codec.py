@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from vardy_worker.contracts.plan import Plan
-    from vardy_worker.ports import Change
 
 REQUEST_CHARS_MAX: Final = 200
 """How much of a request a listing shows."""
@@ -176,11 +175,6 @@ def encode_event(event: Event) -> bytes:
 def decode_event(place: int, stored: bytes) -> Event:
     """An event with its id."""
     return Event.model_validate_json(stored).model_copy(update={"id": str(place)})
-
-
-def check_moves(change: Change) -> None:
-    """Raises `ValueError` unless the table allows the change from every expected status."""
-    require_moves(change.expect_status, change.to)
 
 
 def require_moves(expect: frozenset[Status], to: Status | None) -> None:

@@ -25,7 +25,6 @@ from vardy_worker.ports import (
 from vardy_worker.store.codec import (
     LIVE,
     SUMMARY_FIELDS,
-    check_moves,
     decode_event,
     decode_record,
     decode_summary,
@@ -135,7 +134,7 @@ class MemoryJobStore:
 
     def change(self, change: Change) -> Changed | Conflict | Missing:
         """See `JobStore.change`."""
-        check_moves(change)
+        require_moves(change.expect_status, change.to)
         fields = encode_changes(change.set)
         with self._lock:
             job = self._job(change.job_id)

@@ -23,7 +23,6 @@ from vardy_worker.ports import (
 )
 from vardy_worker.store.codec import (
     LIVE,
-    check_moves,
     decode_event,
     decode_record,
     dump_json,
@@ -142,7 +141,7 @@ class RedisJobStore:
 
     def send_change(self, change: Change, token: str) -> Changed | Conflict | Missing:
         """One sending of a change; every sending with the same token has the same effect once."""
-        check_moves(change)
+        require_moves(change.expect_status, change.to)
         job_id = change.job_id
         keys = [
             self._keys.job(job_id),
