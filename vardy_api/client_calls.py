@@ -48,9 +48,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 
-WAIT_SECONDS_MAX = 60
-"""The longest that one request waits for a job."""
-
 
 @dataclass(frozen=True, slots=True)
 class Reply:

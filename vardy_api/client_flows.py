@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from vardy_api import client_calls as calls
 from vardy_api.client_errors import Unreachable, WaitTimeout, problem_error
-from vardy_api.shapes import DecisionRequest, PersonRequest, SummaryPage
+from vardy_api.shapes import WAIT_SECONDS_MAX, DecisionRequest, PersonRequest, SummaryPage
 from vardy_worker.contracts.decision import Choice
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import User
@@ -123,7 +123,7 @@ def wait_settled(job: JobView | str, *, timeout_seconds: float | None, now: Mono
     end = None if timeout_seconds is None else now() + timeout_seconds
     while True:
         began = now()
-        left = calls.WAIT_SECONDS_MAX if end is None else end - began
+        left = WAIT_SECONDS_MAX if end is None else end - began
         seen = yield from perform(calls.read_job(job_id, wait_seconds=_whole(left)))
         if seen.settled:
             return seen
@@ -134,7 +134,7 @@ def wait_settled(job: JobView | str, *, timeout_seconds: float | None, now: Mono
 
 
 def _whole(seconds: float) -> float:
-    return round(min(max(seconds, 0), calls.WAIT_SECONDS_MAX), 3)
+    return round(min(max(seconds, 0), WAIT_SECONDS_MAX), 3)
 
 
 def run(
@@ -150,7 +150,7 @@ def run(
     if not wait:
         return (yield from perform(calls.submit_run(request, idempotency_key=idempotency_key)))
     began = now()
-    first = _whole(calls.WAIT_SECONDS_MAX if timeout_seconds is None else timeout_seconds)
+    first = _whole(WAIT_SECONDS_MAX if timeout_seconds is None else timeout_seconds)
     job = yield from perform(calls.submit_run(request, idempotency_key=idempotency_key, wait_seconds=first))
     left = None if timeout_seconds is None else max(0.0, timeout_seconds - (now() - began))
     return (yield from settle(job, timeout_seconds=left, ask=ask, now=now))

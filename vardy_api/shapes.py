@@ -28,6 +28,8 @@ Person = Annotated[
 
 KEY_SECONDS_MAX = 10 * 365 * 86_400
 VERSION_MAX = 2**31
+WAIT_SECONDS_MAX = 60
+"""The longest that one request waits for a job to settle."""
 
 Via = Literal["api", "cli", "panel", "callback"]
 """Where a decision came from."""

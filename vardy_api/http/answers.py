@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
+from vardy_api.shapes import WAIT_SECONDS_MAX
 from vardy_worker.contracts.view import job_view
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.job import JobRecord
 
 RETRY_AFTER_SECONDS = "1"
-WAIT_SECONDS_MAX = 60
 
 
 def body(model: BaseModel, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -8,11 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
-from vardy_api.http.answers import WAIT_SECONDS_MAX, body, has_already, job_answer, job_etag, unchanged
+from vardy_api.http.answers import body, has_already, job_answer, job_etag, unchanged
 from vardy_api.http.auth import Authenticated, UseCases
 from vardy_api.http.json_body import JsonRoute
 from vardy_api.http.problems import problem_responses
-from vardy_api.shapes import ConsoleView, SummaryPage, summary_view
+from vardy_api.shapes import WAIT_SECONDS_MAX, ConsoleView, SummaryPage, summary_view
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.job import JobFilter, JobKind
 from vardy_worker.contracts.status import Status
