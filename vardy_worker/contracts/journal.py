@@ -28,7 +28,11 @@ DONE = frozenset({EffectState.SUCCEEDED, EffectState.RESOLVED_DONE})
 
 
 class EffectRecord(Contract):
-    """Where one effect stands. `result` is what the function returned, for later references."""
+    """Where one effect stands. `result` is what the function returned, for later references.
+
+    `maybe_applied`: an earlier attempt ended with an unknown outcome. No later attempt's
+    failure proves that it was not applied; only its success or an operator settles it.
+    """
 
     seq: int
     state: EffectState = EffectState.PENDING
@@ -36,6 +40,7 @@ class EffectRecord(Contract):
     tries: int = Field(0, description="attempts since the commit was started or requeued")
     fence: int = 0
     idempotency_key: str = ""
+    maybe_applied: bool = False
     first_started_at_ms: int | None = None
     started_at_ms: int | None = None
     ended_at_ms: int | None = None

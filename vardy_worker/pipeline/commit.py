@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.errors import ErrorInfo, FenceLost, RulesError, StoreUnavailable
+from vardy_worker.contracts.ids import new_id
 from vardy_worker.contracts.job import Timings
 from vardy_worker.contracts.journal import EffectState
 from vardy_worker.contracts.policy import Verdict
@@ -100,7 +101,30 @@ class CommitPipeline:
                     set={"commit_checked": True},
                 ),
             )
-        self._settle(job, committer, started)
+        try:
+            self._settle(job, committer, started)
+        except (FenceLost, StoreUnavailable):
+            raise
+        except Exception:
+            correlation_id = new_id("err")
+            log.exception("commit.crashed", correlation_id=correlation_id)
+            self._crashed(job, committer, correlation_id)
+
+    def _crashed(self, job: JobRecord, committer: Committer, correlation_id: str) -> None:
+        """The last resort: a fault of Vardy's own ends the commit with all that is known of it.
+
+        Left to another worker, an outcome that was not written yet would be forgotten, and
+        an effect that succeeded be unknown, or called again.
+        """
+        known = committer.orphaned()
+        partly = committer.applied_or_unknown()
+        error = ErrorInfo(
+            code="commit.failed" if partly else "function.failed",
+            message=f"Vardy failed on this commit and stopped it; the operator's log has it as {correlation_id}.",
+            details={"correlation_id": correlation_id},
+        )
+        status = Status.PARTIAL if partly else Status.FUNCTION_ERROR
+        apply(self.store, self._end(job, committer, status, error=error, unwritten=known))
 
     def _settle(self, job: JobRecord, committer: Committer, started: float) -> None:
         outcome = committer.walk()

@@ -156,7 +156,7 @@ class Committer:
         record = self.records[effect.seq]
         spec = self.host.catalogue().get(effect.function)
         if spec is None:
-            return self._stop(effect, EffectState.FAILED, _gone(effect))
+            return self._stop(effect, _failed_as(record), _gone(effect))
         if record.state in {EffectState.STARTED, EffectState.UNKNOWN} and not may_repeat(
             record,
             idempotent=spec.idempotent,
@@ -166,7 +166,7 @@ class Committer:
             return self._stop(effect, EffectState.UNKNOWN, _unknown(effect, record, spec))
         args = self._arguments(effect)
         if isinstance(args, ErrorInfo):
-            return self._stop(effect, EffectState.FAILED, args)
+            return self._stop(effect, _failed_as(record), args)
         started = self._start(effect, args)
         if isinstance(started, CancelledBefore):
             return started
@@ -200,6 +200,7 @@ class Committer:
                 "attempts": record.attempts + 1,
                 "tries": record.tries + 1,
                 "fence": self.fence,
+                "maybe_applied": _may_be_applied(record),
                 "first_started_at_ms": record.first_started_at_ms or now_ms,
                 "started_at_ms": now_ms,
                 "ended_at_ms": None,
@@ -261,7 +262,10 @@ class Committer:
                     code="function.failed", message=f"{effect.function} failed: {outcome.message}", details=details
                 )
                 if outcome.retryable and record.tries <= spec.retries:
-                    return self._later(effect, EffectState.PENDING, error, outcome.retry_after_seconds)
+                    state = EffectState.UNKNOWN if record.maybe_applied else EffectState.PENDING
+                    return self._later(effect, state, error, outcome.retry_after_seconds)
+                if record.maybe_applied:
+                    return self._stop(effect, EffectState.UNKNOWN, _failed_after_unknown(error))
                 return self._stop(effect, EffectState.FAILED, error)
             case CallUnknown():
                 details["correlation_id"] = outcome.correlation_id
@@ -323,6 +327,24 @@ def backoff_seconds(tries: int) -> float:
     """Exponential with full jitter over its upper half, so that retries neither bunch nor hurry."""
     longest = min(RETRY_SECONDS_FIRST * 2.0 ** (tries - 1), RETRY_SECONDS_MAX)
     return longest * random.uniform(0.5, 1)  # noqa: S311 - spreads retries, guards nothing
+
+
+def _may_be_applied(record: EffectRecord) -> bool:
+    """Whether an attempt before the next one has, or may have, reached the target."""
+    return record.maybe_applied or record.state in {EffectState.STARTED, EffectState.UNKNOWN}
+
+
+def _failed_as(record: EffectRecord) -> EffectState:
+    """What an effect becomes that cannot be called again."""
+    return EffectState.UNKNOWN if _may_be_applied(record) else EffectState.FAILED
+
+
+def _failed_after_unknown(error: ErrorInfo) -> ErrorInfo:
+    message = (
+        f"{error.message} That call changed nothing, but an earlier attempt may have been applied. "
+        "Find out at the target, and resolve the effect or requeue."
+    )
+    return error.model_copy(update={"message": message})
 
 
 def _ended(

@@ -278,7 +278,13 @@ def resolve(
             raise RequestError(problem, code="effect.result", details={"effect": seq})
     state = EffectState.RESOLVED_DONE if done else EffectState.RESOLVED_NOT_DONE
     settled = record.model_copy(
-        update={"state": state, "result": result if done else None, "ended_at_ms": now_ms, "error": None}
+        update={
+            "state": state,
+            "result": result if done else None,
+            "ended_at_ms": now_ms,
+            "error": None,
+            "maybe_applied": False,
+        }
     )
     entry = JournalEntry(
         at_ms=now_ms,

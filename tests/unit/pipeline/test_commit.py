@@ -277,6 +277,98 @@ def test_a_worker_that_lost_its_lease_starts_nothing_more(parts: WorkerParts, ta
     assert states(parts.job(job.id))[1] is EffectState.PENDING
 
 
+# --- outcomes that stay unknown ------------------------------------------------------------------
+
+REFUSED = FunctionError("the bank is closed")
+BUSY = FunctionError("the bank is busy", retryable=True)
+
+
+@pytest.mark.parametrize("later", [[REFUSED], [BUSY, REFUSED], [BUSY, BUSY]], ids=len)
+def test_a_later_refusal_does_not_prove_that_an_unknown_attempt_was_not_applied(
+    parts: WorkerParts, target: Target, later: list[BaseException]
+) -> None:
+    target.failing["pay"] = [RuntimeError("the answer was lost"), *later]
+    job = parts.committing(parts.effect(0, "pay", amount=1))
+    for _ in range(3):
+        parts.committer().commit(job.id)
+        parts.clock.forward(3600)
+    ended = parts.job(job.id)
+    assert (ended.status, code(ended)) == (Status.PARTIAL, "commit.unknown")
+    assert states(ended) == [EffectState.UNKNOWN]
+    assert len(set(target.keys("pay"))) == 1
+
+
+def test_a_refusal_after_a_lost_worker_leaves_the_effect_unknown(parts: WorkerParts, target: Target) -> None:
+    job = parts.committing(parts.effect(0, "pay", amount=1))
+    lose_worker(parts, job)
+    target.failing["pay"] = [REFUSED]
+    parts.committer().commit(job.id)
+    assert code(parts.job(job.id)) == "commit.unknown"
+    assert states(parts.job(job.id)) == [EffectState.UNKNOWN]
+
+
+def test_an_effect_of_unknown_outcome_never_gets_another_key(parts: WorkerParts, target: Target) -> None:
+    target.failing["pay"] = [RuntimeError("the answer was lost"), REFUSED]
+    job = parts.committing(parts.effect(0, "pay", amount=1))
+    parts.committer().commit(job.id)
+    parts.clock.forward(60)
+    parts.committer().commit(job.id)
+    requeue(parts, parts.job(job.id))
+    parts.apply_rules(APPROVE_ALL)
+    parts.committer().commit(job.id)
+    ended = parts.job(job.id)
+    assert (ended.status, code(ended)) == (Status.PARTIAL, "policy.changed")
+    assert ended.digest == job.digest
+
+
+def test_an_operators_word_settles_what_a_later_attempt_then_says(parts: WorkerParts, target: Target) -> None:
+    target.failing["ring"] = [RuntimeError("the answer was lost"), FunctionError("the bell is broken")]
+    job = parts.committing(parts.effect(0, "ring", who=1))
+    parts.committer().commit(job.id)
+    found = verbs.resolve(
+        parts.job(job.id),
+        0,
+        done=False,
+        result=None,
+        reason="nobody heard it",
+        by="op",
+        now_ms=parts.clock.now_ms(),
+        check_result=lambda _function, _result: None,
+    )
+    assert isinstance(parts.store.change(found), Changed)
+    requeue(parts, parts.job(job.id))
+    parts.committer().commit(job.id)
+    ended = parts.job(job.id)
+    assert (ended.status, code(ended)) == (Status.FUNCTION_ERROR, "function.failed")
+    assert states(ended) == [EffectState.FAILED]
+
+
+def test_a_started_effect_whose_function_is_gone_stays_unknown(parts: WorkerParts) -> None:
+    job = parts.committing(parts.effect(0, "pay", amount=1))
+    lose_worker(parts, job)
+    newer = WorkerParts(Functions())
+    newer.store, newer.clock = parts.store, parts.clock
+    newer.committer().commit(job.id)
+    assert code(parts.job(job.id)) == "commit.unknown"
+    assert states(parts.job(job.id)) == [EffectState.UNKNOWN]
+
+
+def test_a_fault_of_vardys_own_between_two_effects_forgets_no_outcome(parts: WorkerParts) -> None:
+    class FaultyHost(type(parts.host)):  # type: ignore[misc] # the fixture's class
+        def check(self, function: str, *args: object, **more: object) -> object:
+            if function == "ring":
+                raise ArithmeticError("SECRET")
+            return super().check(function, *args, **more)
+
+    parts.host.__class__ = FaultyHost
+    job = parts.committing(parts.effect(0, "book", day=1), parts.effect(1, "ring", who=1))
+    parts.committer().commit(job.id)
+    ended = parts.job(job.id)
+    assert (ended.status, code(ended)) == (Status.PARTIAL, "commit.failed")
+    assert states(ended) == [EffectState.SUCCEEDED, EffectState.PENDING]
+    assert "SECRET" not in ended.model_dump_json()
+
+
 # --- the check at the beginning ------------------------------------------------------------------
 
 
