@@ -190,10 +190,11 @@ class Deployment:
 
 
 @contextmanager
-def running(deployment: Deployment, *names: str) -> Iterator[Deployment]:
+def running(deployment: Deployment, *names: str, with_key: bool = True) -> Iterator[Deployment]:
     """The deployment with these processes, all started at once, and stopped at the end."""
     try:
-        install_key(deployment)
+        if with_key:
+            install_key(deployment)
         for name in names:
             deployment.launch(name)
         for name in names:
