@@ -53,13 +53,7 @@ def read_from_store(redis: Redis, settings: Settings, now_ms: int) -> ServiceFac
     """Reads everything from Redis, and writes nothing. Raises `StoreUnavailable`."""
     documents = RedisDocuments(redis, settings.namespace)
     keys = [ApiKey.model_validate(document.value) for document in documents.all(KEYS)]
-    able = [
-        key
-        for key in keys
-        if Scope.ADMIN in key.scopes
-        and key.revoked_at_ms is None
-        and (key.expires_at_ms is None or key.expires_at_ms > now_ms)
-    ]
+    able = [key for key in keys if Scope.ADMIN in key.scopes and key.is_valid(now_ms)]
     return ServiceFacts(
         queues=QueuesView(queues=_read_queues(settings, now_ms), workers=_read_workers(redis, settings.namespace)),
         catalogue=read_catalogue(documents),

@@ -53,7 +53,7 @@ def bootstrap_key(documents: Documents, clock: Clock, request: KeyCreate) -> New
     """Makes the key unless some valid key has the scope admin, which can make any other."""
     now_ms = clock.now_ms()
     known = [ApiKey.model_validate(document.value) for document in documents.all(KEYS)]
-    able = [key for key in known if Scope.ADMIN in key.scopes and _is_valid(key, now_ms)]
+    able = [key for key in known if Scope.ADMIN in key.scopes and key.is_valid(now_ms)]
     if able:
         raise conflict(
             f"There is a key that can make others already: {able[0].id} ({able[0].name or 'unnamed'}). Use it without "
@@ -63,7 +63,3 @@ def bootstrap_key(documents: Documents, clock: Clock, request: KeyCreate) -> New
         )
     key, token = KeyOperations(documents, clock).create(request)
     return NewKeyView(**dict(key_view(key)), key=token)
-
-
-def _is_valid(key: ApiKey, now_ms: int) -> bool:
-    return key.revoked_at_ms is None and (key.expires_at_ms is None or key.expires_at_ms > now_ms)

@@ -43,3 +43,7 @@ class ApiKey(Contract):
     expires_at_ms: int | None = None
     revoked_at_ms: int | None = None
     name: str = ""
+
+    def is_valid(self, now_ms: int) -> bool:
+        """Whether it is neither revoked nor expired."""
+        return self.revoked_at_ms is None and (self.expires_at_ms is None or now_ms < self.expires_at_ms)
