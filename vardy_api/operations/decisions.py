@@ -8,9 +8,8 @@ from vardy_worker.contracts.decision import DecisionMessage
 from vardy_worker.contracts.errors import RequestError, RulesError
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import Scope
-from vardy_worker.ports import PlanFacts
 from vardy_worker.verbs import commit_planned, decide
-from vardy_worker.verbs.shared import conflict, require_digest
+from vardy_worker.verbs.shared import conflict, plan_facts, require_digest
 
 if TYPE_CHECKING:
     from vardy_api.operations.caller import Caller
@@ -111,15 +110,8 @@ class DecisionOperations:
     def _evaluate(self, job: JobRecord) -> PolicyResult:
         if job.plan is None:
             raise RequestError("The job has no plan.", code="plan.none", details={"status": job.status.value})
-        facts = PlanFacts(
-            user=job.submission.user,
-            params=job.submission.params,
-            mode=job.submission.mode.value,
-            catalogue=self._catalogue.current(),
-            recipe_name=job.recipe.name if job.recipe else "",
-        )
         try:
-            return self._rules.evaluate(job.plan.body(), facts)
+            return self._rules.evaluate(job.plan.body(), plan_facts(job, self._catalogue.current()))
         except RulesError as error:
             raise RequestError(
                 f"The active rules cannot be used, so nothing is committed: {error.message}",

@@ -61,7 +61,13 @@ def make_operations(ports: Ports, settings: Settings) -> Operations:
     return Operations(
         jobs=jobs,
         submit=SubmitOperations(
-            ports.store, ports.documents, ports.clock, jobs=jobs, changes=changes, limits=settings.limits
+            ports.store,
+            ports.documents,
+            ports.clock,
+            catalogue=catalogue,
+            jobs=jobs,
+            changes=changes,
+            limits=settings.limits,
         ),
         decisions=DecisionOperations(
             changes,

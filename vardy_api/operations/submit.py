@@ -17,14 +17,16 @@ from vardy_worker.contracts.job import JobRecord, Submission
 from vardy_worker.contracts.limits import Limits
 from vardy_worker.contracts.status import Stage
 from vardy_worker.contracts.user import Scope
-from vardy_worker.documents import read_catalogue, read_recipe
+from vardy_worker.documents import read_recipe
 from vardy_worker.logs import get_logger
 from vardy_worker.ports import IdempotencyClaim, KeyReused, Replayed, Submitted
+from vardy_worker.verbs.shared import PUBLISH_GRACE_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from vardy_api.operations.caller import Caller
+    from vardy_api.operations.catalogue import CatalogueReader
     from vardy_api.operations.changes import Changes
     from vardy_api.operations.jobs import JobOperations
     from vardy_worker.contracts.base import JsonObject
@@ -34,9 +36,6 @@ if TYPE_CHECKING:
     from vardy_worker.ports import Clock, Documents, JobStore
 
 _log = get_logger(__name__)
-
-PUBLISHED_WITHIN_MS = 3_000
-"""A job that nobody claimed by then is looked at by the reconciler."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +55,7 @@ class SubmitOperations:
         documents: Documents,
         clock: Clock,
         *,
+        catalogue: CatalogueReader,
         jobs: JobOperations,
         changes: Changes,
         limits: Limits,
@@ -63,6 +63,7 @@ class SubmitOperations:
         self._store = store
         self._documents = documents
         self._clock = clock
+        self._catalogue = catalogue
         self._jobs = jobs
         self._changes = changes
         self._limits = limits
@@ -104,7 +105,7 @@ class SubmitOperations:
             stage=Stage.EXECUTE if recipe else Stage.GENERATE,
             created_at_ms=now_ms,
         )
-        stored = self._store.submit(record, claim, due_at_ms=now_ms + PUBLISHED_WITHIN_MS)
+        stored = self._store.submit(record, claim, due_at_ms=now_ms + PUBLISH_GRACE_MS)
         if not isinstance(stored, Submitted):
             return self._again(caller, stored)
         self._changes.publish("run", record.id)
@@ -125,7 +126,7 @@ class SubmitOperations:
         recipe = self._recipe(submission)
         check_limits(submission, self._limits)
         if submission.functions is not None:
-            check_functions(submission.functions, submission.user, read_catalogue(self._documents))
+            check_functions(submission.functions, submission.user, self._catalogue.current())
         return recipe
 
     def _recipe(self, submission: Submission) -> Recipe | None:

@@ -92,6 +92,10 @@ class ApprovalNeed(Contract):
     quorum: int = 1
     message: str = ""
 
+    def open_to(self, roles: tuple[str, ...]) -> bool:
+        """Whether a person with these roles may give it."""
+        return not self.roles or not set(self.roles).isdisjoint(roles)
+
 
 class PolicyResult(Contract):
     """The verdict of a whole plan, with every effect's own and what must be approved."""

@@ -133,8 +133,13 @@ def newest_decisions(job: JobRecord) -> dict[str, Decision]:
     return {d.user.id: d for d in job.decisions if d.digest == job.digest}
 
 
+def approvers(job: JobRecord) -> tuple[User, ...]:
+    """The people whose newest decision on the present plan is an approval."""
+    return tuple(d.user for d in newest_decisions(job).values() if d.decision is Choice.APPROVE)
+
+
 def _approvals(job: JobRecord) -> tuple[ApprovalView, ...]:
-    approvers = [d.user for d in newest_decisions(job).values() if d.decision is Choice.APPROVE]
+    people = approvers(job)
     needs = job.policy.approvals if job.policy else ()
     return tuple(
         ApprovalView(
@@ -142,9 +147,7 @@ def _approvals(job: JobRecord) -> tuple[ApprovalView, ...]:
             roles=need.roles,
             quorum=need.quorum,
             message=need.message,
-            approved_by=tuple(
-                user.id for user in approvers if not need.roles or not set(need.roles).isdisjoint(user.roles)
-            ),
+            approved_by=tuple(person.id for person in people if need.open_to(person.roles)),
         )
         for need in needs
     )

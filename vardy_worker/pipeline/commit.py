@@ -11,8 +11,8 @@ from vardy_worker.contracts.job import Timings
 from vardy_worker.contracts.journal import EffectState
 from vardy_worker.contracts.policy import Verdict
 from vardy_worker.contracts.status import Status
+from vardy_worker.contracts.view import approvers
 from vardy_worker.logs import get_logger
-from vardy_worker.pipeline.facts import plan_facts
 from vardy_worker.pipeline.settle import apply, settled
 from vardy_worker.ports import Change, Claimed
 from vardy_worker.stages.commit import (
@@ -25,7 +25,7 @@ from vardy_worker.stages.commit import (
     resolve_refs,
 )
 from vardy_worker.verbs.commits import park
-from vardy_worker.verbs.shared import approvers, is_approved
+from vardy_worker.verbs.shared import is_approved, plan_facts
 
 if TYPE_CHECKING:
     from vardy_worker.active_rules import ActiveRules
@@ -318,4 +318,4 @@ class CommitPipeline:
         if job.plan is None:
             msg = f"job {job.id} has no plan to commit"
             raise ValueError(msg)
-        return self.rules.evaluate(job.plan.body(), plan_facts(job, self.host))
+        return self.rules.evaluate(job.plan.body(), plan_facts(job, self.host.catalogue()))

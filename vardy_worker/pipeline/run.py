@@ -28,14 +28,13 @@ from vardy_worker.contracts.limits import Limits
 from vardy_worker.contracts.policy import PolicyResult, Verdict
 from vardy_worker.contracts.status import Stage, Status
 from vardy_worker.logs import get_logger
-from vardy_worker.pipeline.facts import plan_facts
 from vardy_worker.pipeline.generation import generate_program, recipe_program
 from vardy_worker.pipeline.params import bad_params
 from vardy_worker.pipeline.settle import apply, settled
 from vardy_worker.ports import KEEP, Change, Claimed, Keep
 from vardy_worker.stages.execute import Executed, ExecuteInput, NotExecuted, execute
 from vardy_worker.stages.plan import plan_of
-from vardy_worker.verbs.shared import PUBLISH_GRACE_MS, blocked_message, status_event
+from vardy_worker.verbs.shared import PUBLISH_GRACE_MS, blocked_error, plan_facts, status_event
 
 if TYPE_CHECKING:
     from vardy_worker.active_rules import ActiveRules
@@ -196,7 +195,7 @@ class RunInHand:
             self.settle(Status.SUCCESS, fields=returned)
             return
         started = self.parts.clock.monotonic()
-        facts = plan_facts(self.job, self.parts.host)
+        facts = plan_facts(self.job, self.parts.host.catalogue())
         try:
             rules = self.parts.rules.current()
         except RulesError as error:
@@ -219,10 +218,7 @@ class RunInHand:
         if self.job.submission.mode is Mode.PLAN:
             self.settle(Status.PLANNED, fields=fields, expires_at_ms=expires_at_ms)
         elif policy.verdict is Verdict.BLOCK:
-            code, message, details = blocked_message(policy)
-            self.settle(
-                Status.POLICY_BLOCKED, fields=fields, error=ErrorInfo(code=code, message=message, details=details)
-            )
+            self.settle(Status.POLICY_BLOCKED, fields=fields, error=blocked_error(policy))
         elif policy.verdict is Verdict.APPROVE:
             self.settle(Status.PENDING_APPROVAL, fields=fields, expires_at_ms=expires_at_ms)
         else:

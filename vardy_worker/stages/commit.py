@@ -22,7 +22,7 @@ from vardy_worker.contracts.errors import ErrorInfo, FenceLost
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.journal import DONE, EffectRecord, EffectState, JournalEntry
 from vardy_worker.contracts.status import Status
-from vardy_worker.contracts.view import effect_records
+from vardy_worker.contracts.view import approvers, effect_records
 from vardy_worker.ports import (
     BadArguments,
     CallFailed,
@@ -34,7 +34,6 @@ from vardy_worker.ports import (
     FunctionCall,
 )
 from vardy_worker.verbs.commits import may_repeat
-from vardy_worker.verbs.shared import approvers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ from vardy_worker.contracts.view import effect_records
 from vardy_worker.ports import Change
 from vardy_worker.verbs.shared import (
     PUBLISH_GRACE_MS,
-    blocked_message,
+    blocked_error,
     conflict,
     require_digest,
     revised_plan,
@@ -56,15 +56,14 @@ def commit_planned(
             details={"expires_at_ms": job.expires_at_ms},
         )
     if policy.verdict is Verdict.BLOCK:
-        code, message, details = blocked_message(policy)
-        error = ErrorInfo(code=code, message=message, details=details)
+        error = blocked_error(policy)
         return Change(
             job_id=job.id,
             expect_status=frozenset({Status.PLANNED}),
             expect_version=job.version,
             to=Status.POLICY_BLOCKED,
             set={"policy": policy, "error": error, "settled_at_ms": now_ms},
-            events=(status_event(Status.POLICY_BLOCKED, now_ms, code=code),),
+            events=(status_event(Status.POLICY_BLOCKED, now_ms, code=error.code),),
             due_at_ms=None,
             retain_seconds=retain_seconds,
         )

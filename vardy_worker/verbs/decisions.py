@@ -8,9 +8,9 @@ from vardy_worker.contracts.decision import Choice, Decision
 from vardy_worker.contracts.errors import ErrorInfo, RequestError
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.status import Status
-from vardy_worker.contracts.view import newest_decisions
+from vardy_worker.contracts.view import approvers, newest_decisions
 from vardy_worker.ports import Change
-from vardy_worker.verbs.shared import PUBLISH_GRACE_MS, approvers, conflict, is_approved, require_digest, status_event
+from vardy_worker.verbs.shared import PUBLISH_GRACE_MS, conflict, is_approved, require_digest, status_event
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.decision import DecisionMessage
@@ -85,7 +85,7 @@ def _check(job: JobRecord, message: DecisionMessage, now_ms: int, *, four_eyes: 
             details={"user": message.user.id},
         )
     needs = job.policy.approvals if job.policy else ()
-    if not any(not need.roles or not set(need.roles).isdisjoint(message.user.roles) for need in needs):
+    if not any(need.open_to(message.user.roles) for need in needs):
         wanted = sorted({role for need in needs for role in need.roles})
         raise RequestError(
             f"Only people with one of these roles may decide: {', '.join(wanted)}.",

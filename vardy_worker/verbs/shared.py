@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vardy_worker.contracts.errors import RequestError
+from vardy_worker.contracts.errors import ErrorInfo, RequestError
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.plan import make_plan
-from vardy_worker.contracts.policy import Verdict
 from vardy_worker.contracts.status import Status
-from vardy_worker.contracts.view import newest_decisions
+from vardy_worker.ports import PlanFacts
 
 if TYPE_CHECKING:
+    from vardy_worker.contracts.base import JsonObject
+    from vardy_worker.contracts.functions import Catalogue
     from vardy_worker.contracts.job import JobRecord
     from vardy_worker.contracts.plan import Plan
     from vardy_worker.contracts.policy import PolicyResult
@@ -57,17 +58,10 @@ def require_digest(job: JobRecord, digest: str) -> None:
         )
 
 
-def approvers(job: JobRecord) -> tuple[User, ...]:
-    """The people whose newest decision on the present plan is an approval."""
-    return tuple(d.user for d in newest_decisions(job).values() if d.decision == "approve")
-
-
 def is_approved(policy: PolicyResult, people: tuple[User, ...]) -> bool:
     """Whether distinct people satisfy every approval that the policy asks for."""
     return all(
-        len({person.id for person in people if not need.roles or not set(need.roles).isdisjoint(person.roles)})
-        >= need.quorum
-        for need in policy.approvals
+        len({person.id for person in people if need.open_to(person.roles)}) >= need.quorum for need in policy.approvals
     )
 
 
@@ -80,17 +74,27 @@ def revised_plan(job: JobRecord, policy: PolicyResult) -> Plan:
     return make_plan(body)
 
 
-def blocked_message(policy: PolicyResult) -> tuple[str, str, dict[str, object]]:
-    """Code, sentence and details of the first effect that is blocked."""
-    first = next(effect for effect in policy.effects if effect.verdict is Verdict.BLOCK)
-    code = "policy.rule_failed" if first.failed_rule else "policy.blocked"
-    details: dict[str, object] = {
+def blocked_error(policy: PolicyResult) -> ErrorInfo:
+    """Why a plan is blocked: the first effect that is, and which others are."""
+    blocked = policy.blocked_effects()
+    first = blocked[0]
+    details: JsonObject = {
         "effect": first.seq,
         "rules": list(first.rules),
-        "blocked": [effect.seq for effect in policy.blocked_effects()],
+        "blocked": [effect.seq for effect in blocked],
     }
-    if first.failed_rule:
-        details["rule"] = first.failed_rule
-    elif first.rules:
-        details["rule"] = first.rules[0]
-    return code, first.message, details
+    if rule := first.failed_rule or next(iter(first.rules), ""):
+        details["rule"] = rule
+    code = "policy.rule_failed" if first.failed_rule else "policy.blocked"
+    return ErrorInfo(code=code, message=first.message, details=details)
+
+
+def plan_facts(job: JobRecord, catalogue: Catalogue) -> PlanFacts:
+    """What rules may look at beside a job's plan."""
+    return PlanFacts(
+        user=job.submission.user,
+        params=job.submission.params,
+        mode=job.submission.mode.value,
+        catalogue=catalogue,
+        recipe_name=job.submission.recipe or "",
+    )
