@@ -32,7 +32,7 @@ MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = "2"
 PROBLEMS_SHOWN_MAX = 50
 
-_log = get_logger(__name__)
+log = get_logger(__name__)
 
 
 def problem(
@@ -85,7 +85,7 @@ def problem_of(error: VardyError) -> Problem:
 def unexpected(error: BaseException) -> Problem:
     """The problem document of a failure that nobody foresaw; the log has the rest under its id."""
     correlation_id = new_id("err")
-    _log.error("request_failed", correlation_id=correlation_id, error=type(error).__name__, exc_info=error)
+    log.error("request.failed", correlation_id=correlation_id, error=type(error).__name__, exc_info=error)
     detail = f"Vardy failed; the operator finds the reason in the log under {correlation_id}."
     return problem("internal", detail, {"correlation_id": correlation_id}, instance=f"urn:vardy:{correlation_id}")
 

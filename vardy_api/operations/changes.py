@@ -21,7 +21,7 @@ TRIES_MAX = 20
 
 Verb: TypeAlias = "Callable[[JobRecord], Change | None]"
 
-_log = get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Changes:
@@ -51,7 +51,7 @@ class Changes:
                 if change.to is Status.COMMITTING:
                     self.publish("commit", job_id)
                 to = change.to or job.status
-                _log.info("job_changed", job_id=job_id, status=to.value, key_id=caller.key.id)
+                log.info("job.changed", job_id=job_id, status=to.value, key_id=caller.key.id)
                 return self._jobs.find(caller, job_id)
         raise RequestError(
             "The job keeps changing; look at it again.", code="job.conflict", details={"status": job.status.value}
@@ -62,4 +62,4 @@ class Changes:
         try:
             self._queue.publish(queue, job_id)
         except QueueUnavailable as error:
-            _log.warning("publish_failed", queue=queue, job_id=job_id, code=error.code)
+            log.warning("job.not_published", queue=queue, job_id=job_id, reason=error.message)

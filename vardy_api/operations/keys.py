@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vardy_api.shapes import KeyCreate
     from vardy_worker.ports import Clock, Documents
 
-_log = get_logger(__name__)
+log = get_logger(__name__)
 
 _TOKEN = re.compile(r"^vk_([0-9A-HJKMNP-TV-Z]{26})_[A-Za-z0-9_-]{20,200}$")
 _NO_HASH = "0" * 64
@@ -97,7 +97,7 @@ class KeyOperations:
             name=request.name,
         )
         self._documents.put(KEYS, key.id, key.model_dump(mode="json"))
-        _log.info("key_created", key_id=key.id, owner=key.owner, scopes=[scope.value for scope in key.scopes])
+        log.info("key.created", key_id=key.id, owner=key.owner, scopes=[scope.value for scope in key.scopes])
         return key
 
     def list(self, caller: Caller) -> Sequence[ApiKey]:
@@ -118,5 +118,5 @@ class KeyOperations:
             key = key.model_copy(update={"revoked_at_ms": self._clock.now_ms()})
             stored = self._documents.put(KEYS, key_id, key.model_dump(mode="json"), expect_version=document.version)
             if stored is not None:
-                _log.info("key_revoked", key_id=key_id, by_key_id=caller.key.id)
+                log.info("key.revoked", key_id=key_id, by_key_id=caller.key.id)
                 return key

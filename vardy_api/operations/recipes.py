@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vardy_worker.ports import Clock, Documents
 
 
-_log = get_logger(__name__)
+log = get_logger(__name__)
 
 
 class RecipeOperations:
@@ -104,7 +104,7 @@ class RecipeOperations:
                 code="recipe.conflict",
                 details={"recipe": name, "expect_version": request.expect_version},
             )
-        _log.info("recipe_saved", recipe=name, version=stored.version, key_id=caller.key.id)
+        log.info("recipe.saved", recipe=name, version=stored.version, key_id=caller.key.id)
         return recipe_version(stored), findings
 
     def delete(self, caller: Caller, name: str) -> None:
@@ -112,7 +112,7 @@ class RecipeOperations:
         caller.need(Scope.OPERATE)
         if not self._documents.delete(RECIPES, name):
             raise _not_found(name)
-        _log.info("recipe_deleted", recipe=name, key_id=caller.key.id)
+        log.info("recipe.deleted", recipe=name, key_id=caller.key.id)
 
     def _source(self, caller: Caller, request: RecipeSave) -> str:
         if (request.source is None) == (request.from_job is None):

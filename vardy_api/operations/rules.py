@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TRIES_MAX = 20
 
-_log = get_logger(__name__)
+log = get_logger(__name__)
 
 
 class RuleOperations:
@@ -70,7 +70,7 @@ class RuleOperations:
             value = rules.model_dump(mode="json", exclude={"version"})
             stored = self._documents.put(RULES, CURRENT, value, expect_version=active.version)
             if stored is not None:
-                _log.info("rules_applied", version=stored.version, digest=digest, by=by)
+                log.info("rules.applied", version=stored.version, digest=digest, by=by)
                 return rules_version(stored), True
         raise RequestError(
             f"Version {active.version} of the rules is active by now; look at it first.",

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.user import User
     from vardy_worker.ports import Clock, Documents, JobStore
 
-_log = get_logger(__name__)
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class SubmitOperations:
         if not isinstance(stored, Submitted):
             return self._again(caller, stored)
         self._changes.publish("run", record.id)
-        _log.info("job_submitted", job_id=record.id, key_id=caller.key.id)
+        log.info("job.submitted", job_id=record.id, key_id=caller.key.id)
         return Accepted(record, replayed=False)
 
     def _again(self, caller: Caller, earlier: Replayed | KeyReused) -> Accepted:

@@ -176,7 +176,7 @@ def cancel_order(context: CallContext, order_id: int, reason: str = "") -> Order
         connection.execute("UPDATE invoices SET status = 'void' WHERE order_id = ? AND status = 'open'", (order_id,))
         return Order.model_validate({**dict(order), "status": "cancelled"})
 
-    context.logger.info("order_cancelled", order_id=order_id, with_reason=bool(reason))
+    context.logger.info("order.cancelled", order_id=order_id, with_reason=bool(reason))
     return shop.once(context.idempotency_key, "cancel_order", Order, cancel)
 
 
@@ -297,7 +297,7 @@ def write_off_invoice(context: CallContext, invoice_id: int, reason: str) -> Inv
         connection.execute("UPDATE invoices SET status = 'void' WHERE id = ?", (invoice_id,))
         return Invoice.model_validate({**dict(invoice), "status": "void"})
 
-    context.logger.info("invoice_written_off", invoice_id=invoice_id, with_reason=bool(reason))
+    context.logger.info("invoice.written_off", invoice_id=invoice_id, with_reason=bool(reason))
     return shop.once(context.idempotency_key, "write_off_invoice", Invoice, write_off)
 
 

@@ -235,7 +235,7 @@ class RunInHand:
         try:
             self.parts.queue.publish("commit", self.job.id)
         except QueueUnavailable as error:
-            log.warning("run.commit_left_to_the_reconciler", reason=error.message)
+            log.warning("job.not_published", queue="commit", reason=error.message)
         log.info("run.ended", status=Status.COMMITTING)
 
     def _give_up(self) -> None:
@@ -305,6 +305,7 @@ class RunInHand:
         expires_at_ms: int | None = None,
     ) -> None:
         """Ends the run in a settled status, with everything remembered of it."""
+        # Also after a last resort: a job that has left RUNNING meanwhile must not be written over.
         self.job = self.job.model_copy(update={"status": Status.RUNNING})
         written = {**self._remembered(), **(fields or {})}
         apply(

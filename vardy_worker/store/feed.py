@@ -24,7 +24,7 @@ CONNECT_SECONDS: Final = 3.0
 RETRY_FIRST_SECONDS: Final = 0.1
 RETRY_MAX_SECONDS: Final = 2.0
 
-_log = get_logger(__name__)
+log = get_logger(__name__)
 
 
 class Waiters:
@@ -100,7 +100,7 @@ class RedisChangeFeed:
                     pause = RETRY_FIRST_SECONDS
                     await self._follow(subscription)
             except (RedisError, OSError, TimeoutError) as error:
-                _log.warning("change_feed.lost", error=type(error).__name__, retry_seconds=pause)
+                log.warning("change_feed.lost", error=type(error).__name__, retry_seconds=pause)
                 self._waiters.wake_all()
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, RETRY_MAX_SECONDS)
