@@ -29,9 +29,12 @@ JsonObject: TypeAlias = dict[str, Any]
 
 
 class Contract(BaseModel):
-    """Base of the contract types: immutable, and unknown fields are refused."""
+    """Base of the contract types: immutable, and unknown fields are refused.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    The errors of validation do not quote the value: they end in logs, and it may be a row.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 def canonical_json(value: JsonValue) -> bytes:

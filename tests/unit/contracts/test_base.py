@@ -1,6 +1,7 @@
 import pytest
+from pydantic import ValidationError
 
-from vardy_worker.contracts.base import make_pointer, pointer_get, pointer_parts, pointer_set
+from vardy_worker.contracts.base import Contract, make_pointer, pointer_get, pointer_parts, pointer_set
 
 DOCUMENT = {"a": [{"b/c": 1, "m~n": 2}, None], "": 3}
 
@@ -45,3 +46,16 @@ def test_setting_a_place_that_cannot_exist_is_an_error(pointer: str) -> None:
 def test_a_pointer_is_made_of_escaped_parts() -> None:
     assert make_pointer(["a/b", 0, "m~n"]) == "/a~1b/0/m~0n"
     assert pointer_parts(make_pointer(["a/b", 0, "m~n"])) == ["a/b", "0", "m~n"]
+
+
+class Row(Contract):
+    """Something of the company's."""
+
+    number: int
+
+
+@pytest.mark.parametrize("stored", ['{"number": "secret-4711"}', '{"number": 1, "other": "secret-4711"}', "secret-4711"])
+def test_what_does_not_validate_is_not_quoted(stored: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Row.model_validate_json(stored)
+    assert "secret-4711" not in str(caught.value)
