@@ -38,7 +38,7 @@ class Unreachable(ClientError):  # noqa: N818 - named for the state, as its sibl
     code = "client.unreachable"
 
 
-class WaitTimeout(ClientError):  # noqa: N818
+class WaitTimeout(ClientError):  # noqa: N818 - the same
     """The job did not settle in time; it goes on. `job` is how it was seen last."""
 
     code = "client.wait_timeout"
@@ -51,7 +51,7 @@ class WaitTimeout(ClientError):  # noqa: N818
         self.job = job
 
 
-class VardyProblem(ClientError):  # noqa: N818
+class VardyProblem(ClientError):  # noqa: N818 - the same
     """The service refused. `message` is its sentence, `code` its stable code, `status` that of HTTP."""
 
     def __init__(self, problem: Problem) -> None:

@@ -100,9 +100,9 @@ def build_worker(settings: Settings, celery: Celery) -> WorkerProcess:
 
 def _runs(parts: _Parts) -> RunPipeline:
     # Only a worker for runs may have a model and a sandbox in reach, so only it imports them.
-    from vardy_worker.adapters.litellm_model import LitellmModel  # noqa: PLC0415
-    from vardy_worker.adapters.sandbox import ChildSandbox  # noqa: PLC0415
-    from vardy_worker.pipeline.run import RunPipeline  # noqa: PLC0415
+    from vardy_worker.adapters.litellm_model import LitellmModel  # noqa: PLC0415 - see above
+    from vardy_worker.adapters.sandbox import ChildSandbox  # noqa: PLC0415 - see above
+    from vardy_worker.pipeline.run import RunPipeline  # noqa: PLC0415 - see above
 
     sandbox = ChildSandbox(
         warm=parts.settings.sandbox_children,

@@ -39,7 +39,7 @@ class Settings(BaseSettings):
     model_retries: int = Field(2, ge=0, le=10, description="retries on rate limits, timeouts and server errors")
 
     approval_ttl_seconds: int = Field(86_400, ge=1, description="how long a plan waits for people")
-    four_eyes: bool = Field(True, description="the requester never approves")  # noqa: FBT003
+    four_eyes: bool = Field(True, description="the requester never approves")  # noqa: FBT003 - pydantic takes the default first
     job_retention_seconds: int = Field(30 * 86_400, ge=60, description="how long a settled job is kept")
 
     worker_concurrency: int = Field(64, ge=1, le=1000, description="jobs in hand in one worker process")
@@ -53,7 +53,7 @@ class Settings(BaseSettings):
     generate_lease_seconds: float = Field(15, gt=0, description="lease while waiting for a model")
     reconcile_seconds: float = Field(1, gt=0, description="pause between looks for lost jobs")
     delivery_attempts_max: int = Field(3, ge=1, le=100, description="workers a job may lose before it is given up")
-    journal_fsync: bool = Field(True, description="the commit journal waits for the append-only file")  # noqa: FBT003
+    journal_fsync: bool = Field(True, description="the commit journal waits for the append-only file")  # noqa: FBT003 - pydantic takes the default first
 
     log_format: Literal["console", "json"] = Field("console", description="how log lines look")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="the least level logged")
@@ -101,7 +101,7 @@ def _settings_error(error: ValidationError) -> SettingsError:
 def load_settings(**overrides: object) -> Settings:
     """The settings of this process. Raises `SettingsError` with one sentence."""
     try:
-        settings = Settings(**overrides)  # type: ignore[arg-type]
+        settings = Settings(**overrides)  # type: ignore[arg-type] # fields by name, which pydantic validates
     except ValidationError as error:
         raise _settings_error(error) from error
     _ = settings.limits

@@ -171,19 +171,19 @@ class StoreUnavailable(TransientError):  # noqa: N818 - named for the state, as 
     code = "store.unavailable"
 
 
-class QueueUnavailable(TransientError):  # noqa: N818
+class QueueUnavailable(TransientError):  # noqa: N818 - the same
     """A message could not be published. The reconciler publishes it later."""
 
     code = "queue.unavailable"
 
 
-class ModelUnavailable(TransientError):  # noqa: N818
+class ModelUnavailable(TransientError):  # noqa: N818 - the same
     """No configured model answered in time, after retries and fallbacks."""
 
     code = "generation.model_unavailable"
 
 
-class ModelRejected(PermanentError):  # noqa: N818
+class ModelRejected(PermanentError):  # noqa: N818 - the same
     """The provider refused the request: a wrong key, an unknown model, a bad request."""
 
     code = "generation.model_rejected"
@@ -207,13 +207,13 @@ class RulesError(PermanentError):
     code = "rules.invalid"
 
 
-class RecordTooNew(PermanentError):  # noqa: N818
+class RecordTooNew(PermanentError):  # noqa: N818 - the same
     """A stored record was written by a newer Vardy; this process must be upgraded."""
 
     code = "store.schema"
 
 
-class FenceLost(PermanentError):  # noqa: N818
+class FenceLost(PermanentError):  # noqa: N818 - the same
     """Another worker holds the job now; this one may not write or start anything."""
 
     code = "commit.fence_lost"

@@ -284,7 +284,7 @@ class Guard:
         if kind == 8:  # noqa: PLR2004 - struct_expr
             return message(
                 *(
-                    (number, wire, self._rewrite_entry(value) if number == 2 and isinstance(value, bytes) else value)  # noqa: PLR2004
+                    (number, wire, self._rewrite_entry(value) if number == 2 and isinstance(value, bytes) else value)  # noqa: PLR2004 - the same
                     for number, wire, value in fields(body)
                 )
             )

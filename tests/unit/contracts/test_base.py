@@ -54,7 +54,9 @@ class Row(Contract):
     number: int
 
 
-@pytest.mark.parametrize("stored", ['{"number": "secret-4711"}', '{"number": 1, "other": "secret-4711"}', "secret-4711"])
+@pytest.mark.parametrize(
+    "stored", ['{"number": "secret-4711"}', '{"number": 1, "other": "secret-4711"}', "secret-4711"]
+)
 def test_what_does_not_validate_is_not_quoted(stored: str) -> None:
     with pytest.raises(ValidationError) as caught:
         Row.model_validate_json(stored)
