@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from vardy_worker.contracts.base import JsonObject, JsonValue
+from vardy_worker.contracts.base import INT_SAFE_MAX, JsonObject, JsonValue
 from vardy_worker.functions.subschema import ANY, Alternatives, alternatives, kinds, literals, step
 
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,4000})\Z")
@@ -24,7 +24,8 @@ class NestedTooDeeplyError(ValueError):
 def restore_integers(value: JsonValue, schema: JsonObject) -> JsonValue:
     """The value with decimal strings as integers, wherever its schema wants an integer and no string.
 
-    Raises `NestedTooDeeplyError`.
+    Where it wants any number, the decimal string of a large integer is one too, unless a
+    float would change it. Raises `NestedTooDeeplyError`.
     """
     return _restore(value, alternatives(schema, schema), schema, DEPTH_MAX)
 
@@ -42,9 +43,17 @@ def _restore(value: JsonValue, places: Alternatives, root: JsonObject, depth: in
 
 
 def _means_integer(digits: str, places: Alternatives) -> bool:
-    return any("integer" in kinds(schema) for schema in places) and not any(
-        _takes_text(digits, schema) for schema in places
-    )
+    if any(_takes_text(digits, schema) for schema in places):
+        return False
+    wanted = frozenset().union(*(kinds(schema) for schema in places))
+    return "integer" in wanted or ("number" in wanted and _is_large_float(int(digits)))
+
+
+def _is_large_float(value: int) -> bool:
+    try:
+        return abs(value) > INT_SAFE_MAX and int(float(value)) == value
+    except OverflowError:
+        return False
 
 
 def _takes_text(digits: str, schema: JsonObject) -> bool:

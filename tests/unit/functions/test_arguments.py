@@ -416,3 +416,26 @@ def test_a_value_that_does_not_survive_storing_is_refused_rather_than_changed() 
     checked = host.check("go", {"to": "abcdef"}, ())
     assert isinstance(checked, BadArguments)
     assert "does not survive being stored" in checked.problems[0]["message"]
+
+
+@pytest.mark.parametrize("number", [2**53, -(2**60), 10**16, 10**20, int(1.5e300)])
+def test_a_large_number_of_a_program_is_taken_where_any_number_is(number: int) -> None:
+    functions = Functions()
+
+    @functions.write
+    def weigh(grams: float, others: list[float | None]) -> None: ...
+
+    checked = FunctionRuntime(functions).check("weigh", {"grams": str(number), "others": [str(number), None]}, ())
+    assert checked == GoodArguments({"grams": float(number), "others": [float(number), None]})
+
+
+@pytest.mark.parametrize("text", ["5", str(2**53 + 1), "1" + "0" * 400, "1e20", "-0", ""])
+def test_a_text_that_no_float_holds_or_that_is_no_large_number_stays_a_text(text: str) -> None:
+    functions = Functions()
+
+    @functions.write
+    def weigh(grams: float) -> None: ...
+
+    checked = FunctionRuntime(functions).check("weigh", {"grams": text}, ())
+    assert isinstance(checked, BadArguments)
+    assert [problem["at"] for problem in checked.problems] == ["/grams"]
