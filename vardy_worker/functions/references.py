@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.validators import extend
+from pydantic import TypeAdapter
+from pydantic_core import to_json
 
 from vardy_worker.contracts.base import (
     JsonObject,
@@ -30,6 +35,8 @@ if TYPE_CHECKING:
 
     from vardy_worker.contracts.execution import Ref
     from vardy_worker.functions.registry import Registered
+
+_FORMATS = {"date": date, "date-time": datetime, "time": time, "duration": timedelta, "uuid": UUID, "decimal": Decimal}
 
 DEPTH_MAX = 20
 """How deep two schemas are compared; recursive models never end otherwise."""
@@ -161,17 +168,35 @@ def _hole_problems(
                 yield problem(ref.at, "is not a place of these arguments")
                 return
     schema = {**function.input_schema, "required": []}
-    validator: Validator = _validator_class()(schema)
+    validator: Validator = _validator_class()(schema, format_checker=_formats())
     for error in validator.iter_errors(filled):
         yield from _schema_problems(error, args, function.input_schema)
 
 
 @lru_cache(maxsize=1)
-def _validator_class() -> Callable[[JsonObject], Validator]:
+def _validator_class() -> Callable[..., Validator]:
     """JSON Schema in which a hole fits everywhere."""
     keywords = {name: _unless_hole(keyword) for name, keyword in Draft202012Validator.VALIDATORS.items()}
-    made: Callable[[JsonObject], Validator] = extend(Draft202012Validator, keywords)  # type: ignore[no-untyped-call] # the stubs leave it untyped
+    made: Callable[..., Validator] = extend(Draft202012Validator, keywords)  # type: ignore[no-untyped-call] # the stubs leave it untyped
     return made
+
+
+@lru_cache(maxsize=1)
+def _formats() -> FormatChecker:
+    """The formats that texts stand for, read as a whole argument would read them."""
+    checker = FormatChecker(formats=())
+    for name, kind in _FORMATS.items():
+        checker.checks(name, raises=ValueError)(_reader(TypeAdapter(kind)))
+    return checker
+
+
+def _reader(adapter: TypeAdapter[Any]) -> Callable[[object], bool]:
+    def reads(value: object) -> bool:
+        if isinstance(value, str):
+            adapter.validate_json(to_json(value), strict=True)
+        return True
+
+    return reads
 
 
 def _unless_hole(keyword: Callable[..., Any]) -> Callable[..., Any]:
@@ -197,7 +222,7 @@ def _schema_problems(error: ValidationError, args: JsonObject, schema: JsonObjec
     elif (branch := _meant_branch(error)) is not None:
         for inner in branch:
             yield from _schema_problems(inner, args, schema)
-    elif keyword in {"type", "anyOf", "oneOf", "enum", "const"}:
+    elif keyword in {"type", "anyOf", "oneOf", "enum", "const", "format"}:
         yield wrong_type(at, wanted, args)
     else:
         yield problem(at, f"breaks the limit {keyword} = {limit}", wanted)

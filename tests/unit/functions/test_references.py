@@ -1,8 +1,10 @@
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from enum import Enum
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
@@ -222,6 +224,47 @@ def test_limits_and_unknown_names_around_a_hole_are_found() -> None:
         "/strict/codes/0": "breaks the limit maximum = 10",
         "/strict/colour": "is not known here; the names are: id, codes",
     }
+
+
+class Appointment(BaseModel):
+    number: int
+    day: date | None = None
+    at: datetime | None = None
+    clock: time | None = None
+    length: timedelta | None = None
+    key: UUID | None = None
+    cost: Decimal | None = None
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("day", "2026-02-28", "2026-02-30"),
+        ("at", "2026-02-28T10:00:00Z", "tomorrow"),
+        ("clock", "10:00:00", "25:00:00"),
+        ("length", "PT5M", "five minutes"),
+        ("key", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", "a0eebc99"),
+        ("cost", "12.50", "a lot"),
+    ],
+)
+def test_texts_around_a_hole_are_read_as_what_they_stand_for(name: str, right: str, wrong: str) -> None:
+    functions = Functions()
+
+    @functions.write
+    def number() -> int:
+        raise NotImplementedError
+
+    @functions.write
+    def book(appointment: Appointment) -> None: ...
+
+    host = FunctionRuntime(functions)
+    refs = (Ref(at="/appointment/number", effect=0),)
+    good_one = {"appointment": {name: right}}
+    assert host.check("book", good_one, refs, effects=["number"]) == GoodArguments(good_one)
+    refused = host.check("book", {"appointment": {name: wrong}}, refs, effects=["number"])
+    assert isinstance(refused, BadArguments)
+    assert [problem["at"] for problem in refused.problems] == [f"/appointment/{name}"]
+    assert wrong not in str(refused.problems)
 
 
 def test_a_hole_of_the_wrong_type_is_refused() -> None:
