@@ -120,7 +120,6 @@ class Claimed:
 
     fence: int
     deliveries: int
-    status: Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +167,7 @@ class DueJob:
     job_id: str
     status: Status
     deliveries: int
-    fence: int
-    lease_until_ms: int
     created_at_ms: int
-    due_at_ms: int
 
 
 class JobStore(Protocol):

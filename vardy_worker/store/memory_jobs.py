@@ -202,7 +202,7 @@ class MemoryJobStore:
             )
             self._due[job_id] = now + lease_ms
             self._tell(job_id)
-            return Claimed(fence=fence, deliveries=deliveries, status=to)
+            return Claimed(fence=fence, deliveries=deliveries)
 
     def heartbeat(self, job_id: str, *, fence: int, lease_ms: int) -> bool:
         """See `JobStore.heartbeat`."""
@@ -237,7 +237,7 @@ class MemoryJobStore:
         with self._lock:
             now = self._clock.now_ms()
             taken = []
-            for due_at_ms, job_id in sorted((due, job_id) for job_id, due in self._due.items() if due <= now)[:limit]:
+            for _, job_id in sorted((due, job_id) for job_id, due in self._due.items() if due <= now)[:limit]:
                 job = self._job(job_id)
                 if job is None:
                     self._due.pop(job_id, None)
@@ -249,10 +249,7 @@ class MemoryJobStore:
                         job_id=job_id,
                         status=job.status,
                         deliveries=job.number("deliveries"),
-                        fence=job.number("fence"),
-                        lease_until_ms=job.number("lease_until_ms"),
                         created_at_ms=job.number("created_at_ms"),
-                        due_at_ms=due_at_ms,
                     )
                 )
             return taken

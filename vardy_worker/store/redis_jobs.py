@@ -223,7 +223,7 @@ class RedisJobStore:
         keys = [self._keys.job(job_id), self._keys.events(job_id), self._keys.due]
         reply = self._scripts.run("claim", keys, args)
         if reply[0] == b"claimed":
-            return Claimed(fence=reply[1], deliveries=reply[2], status=Status(reply[3].decode()))
+            return Claimed(fence=reply[1], deliveries=reply[2])
         return NotClaimed(reason=reply[1].decode())
 
     def heartbeat(self, job_id: str, *, fence: int, lease_ms: int) -> bool:
@@ -329,14 +329,7 @@ def _status(stored: bytes) -> Status:
 
 
 def _due_job(row: list[Any]) -> DueJob:
-    job_id, status, *numbers = row
-    deliveries, fence, lease_until_ms, created_at_ms, due_at_ms = map(int, numbers)
+    job_id, status, deliveries, created_at_ms = row
     return DueJob(
-        job_id=job_id.decode(),
-        status=_status(status),
-        deliveries=deliveries,
-        fence=fence,
-        lease_until_ms=lease_until_ms,
-        created_at_ms=created_at_ms,
-        due_at_ms=due_at_ms,
+        job_id=job_id.decode(), status=_status(status), deliveries=int(deliveries), created_at_ms=int(created_at_ms)
     )

@@ -5,7 +5,7 @@
 -- ARGV[1] token  [2] job id  [3] index prefix  [4] change channel
 --     [5] expected statuses as "|A|B|"  [6] new status  [7] worker as JSON  [8] lease (ms)
 --     [9] newest schema that the worker can read
--- Result: {"claimed", fence, deliveries, status} | {"refused", reason}
+-- Result: {"claimed", fence, deliveries} | {"refused", reason}
 --     reasons: "missing", "schema", "status", "leased", "not_due"
 
 local job = KEYS[1]
@@ -18,7 +18,7 @@ end
 local status = string.sub(record[1], 2, -2)
 local fence, deliveries = tonumber(record[3]), tonumber(record[4])
 if record[9] == token then
-  return {'claimed', fence, deliveries, status}
+  return {'claimed', fence, deliveries}
 end
 -- A worker that took what it cannot read would only use up the job's deliveries.
 if tonumber(record[10]) > tonumber(ARGV[9]) then
@@ -53,4 +53,4 @@ if to ~= status then
   redis.call('RPUSH', KEYS[2], '{"type":"status","data":{"status":"' .. to .. '"},"at_ms":' .. now_text .. '}')
 end
 redis.call('PUBLISH', ARGV[4], id)
-return {'claimed', fence, deliveries, to}
+return {'claimed', fence, deliveries}

@@ -4,20 +4,19 @@
 --
 -- KEYS[1] due
 -- ARGV[1] prefix of job keys  [2] limit  [3] hide for (ms)  [4] hide queued jobs for (ms)
--- Result: a list of {job id, status, deliveries, fence, lease until, created at, due at}, the longest due first
+-- Result: a list of {job id, status, deliveries, created at}, the longest due first
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local later = string.format('%.0f', now + tonumber(ARGV[3]))
 local queued_later = string.format('%.0f', now + tonumber(ARGV[4]))
-local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now), 'WITHSCORES', 'LIMIT', 0, ARGV[2])
+local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now), 'LIMIT', 0, ARGV[2])
 local taken = {}
-for at = 1, #due, 2 do
-  local id = due[at]
-  local record = redis.call('HMGET', ARGV[1] .. id, 'status', 'deliveries', 'fence', 'lease_until_ms', 'created_at_ms')
+for _, id in ipairs(due) do
+  local record = redis.call('HMGET', ARGV[1] .. id, 'status', 'deliveries', 'created_at_ms')
   if record[1] then
     redis.call('ZADD', KEYS[1], record[1] == '"QUEUED"' and queued_later or later, id)
-    taken[#taken + 1] = {id, record[1], record[2], record[3], record[4], record[5], due[at + 1]}
+    taken[#taken + 1] = {id, record[1], record[2], record[3]}
   else
     redis.call('ZREM', KEYS[1], id)
   end
