@@ -7,6 +7,7 @@ journal. Each step says what it expects; the exit code is 0 only if all came tru
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -29,13 +30,16 @@ from vardy_worker.demo.database import Database
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vardy_worker.contracts.view import JobView
+    from vardy_worker.contracts.view import EffectView, JobView
 
 ANA = User(id="ana", roles=("support",))
 LEADS = (User(id="lea", roles=("support_lead",)), User(id="leo", roles=("support_lead",)))
 STEP_SECONDS_MAX = 90.0
 PROMPT_LINES = 14
-ROWS_SHOWN = 8
+COLUMNS = ("", "function", "arguments", "verdict", "why", "state")
+ROWS_SHOWN = 10
+ROWS_WRAPPED = 3
+"""A plan of more effects has one line for each, cut to the width."""
 
 
 @dataclass(slots=True)
@@ -127,7 +131,8 @@ class Demo:
             self.show_prompt(request)
         job = self.vardy.run(request, user=ANA, mode=mode, timeout_seconds=STEP_SECONDS_MAX)
         if job.program is not None:
-            source = Syntax(job.program.source.strip(), "javascript", background_color="default")
+            text = job.program.source.strip()
+            source = Syntax(text, "javascript", background_color="default", word_wrap=True)
             self.out.print(Panel(source, title="the program the model wrote", title_align="left", border_style="dim"))
         self.show_plan(job)
         self.expect_status(job, expected)
@@ -140,12 +145,13 @@ class Demo:
         """What the model gets to see, cut for the terminal."""
         messages = self.vardy.prompt(request, user=ANA).messages
         size = sum(len(message.content.encode()) for message in messages)
-        declared = [line for line in messages[0].content.splitlines() if "declare function" in line]
-        shown = "\n".join([*declared[:PROMPT_LINES], "…"] if len(declared) > PROMPT_LINES else declared)
+        declared = _declarations(messages[0].content)
+        more = len(declared) - PROMPT_LINES
+        shown = "\n".join(declared[:PROMPT_LINES]) + (f"\n… and {more} more functions" if more > 0 else "")
         last = messages[-1].content.strip()
         self.out.print(
             Panel(
-                Text(f"{shown}\n\n{last}"),
+                Text(f"{shown}\n\n{last}", no_wrap=True, overflow="ellipsis"),
                 title=f"what the model sees: {len(messages)} messages, {size:,} bytes (whole: vardy prompts show)",
                 title_align="left",
                 border_style="dim",
@@ -157,13 +163,12 @@ class Demo:
         if job.plan is None:
             return
         table = Table(title=f"plan {job.plan.digest[:12]}…, verdict {job.plan.verdict}", title_justify="left")
-        for column in ("", "function", "arguments", "verdict", "why", "state"):
+        for column in COLUMNS:
             table.add_column(column, overflow="fold" if column == "arguments" else "ellipsis")
-        for effect in job.effects[:ROWS_SHOWN]:
-            arguments = ", ".join(f"{name}: {_short(value)}" for name, value in effect.args.items())
-            references = "".join(f" {ref.at[1:]}: ⟨{ref.effect}{ref.path}⟩" for ref in effect.refs)
-            why = ", ".join(effect.rules) or "default"
-            table.add_row(str(effect.seq), effect.function, arguments + references, effect.verdict, why, effect.state)
+        rows = [_row(effect) for effect in job.effects[:ROWS_SHOWN]]
+        width = self.out.width if len(rows) > ROWS_WRAPPED else None
+        for row in rows if width is None else _one_line_each(rows, width):
+            table.add_row(*row)
         self.out.print(table)
         if len(job.effects) > ROWS_SHOWN:
             self.say(f"… and {len(job.effects) - ROWS_SHOWN} more")
@@ -192,6 +197,30 @@ class Demo:
     def say(self, sentence: str) -> None:
         """One line of explanation."""
         self.out.print(Text(sentence, style="dim"))
+
+
+def _declarations(prompt: str) -> list[str]:
+    """The functions that a prompt declares, each in one line without its comments."""
+    found = re.findall(r"^declare function (?:[^\n]*\{\n.*?^\}[^\n]*|[^\n]*)$", prompt, re.MULTILINE | re.DOTALL)
+    return [" ".join(re.sub(r"/\*\*.*?\*/", "", text, flags=re.DOTALL).split()) for text in found]
+
+
+def _row(effect: EffectView) -> list[str]:
+    # Short values first: what is cut off is then a long text, not an id.
+    by_length = sorted(effect.args.items(), key=lambda item: len(str(item[1])))
+    arguments = ", ".join(f"{name}: {_short(value)}" for name, value in by_length)
+    references = "".join(f" {ref.at[1:]}: ⟨{ref.effect}{ref.path}⟩" for ref in effect.refs)
+    why = ", ".join(effect.rules) or "default"
+    return [str(effect.seq), effect.function, arguments + references, effect.verdict, why, effect.state]
+
+
+def _one_line_each(rows: list[list[str]], width: int) -> list[list[str]]:
+    """The rows with their arguments cut to what the other columns of the table leave."""
+    place = COLUMNS.index("arguments")
+    widest = [max(map(len, (name, *column))) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)]
+    taken = sum(widest) - widest[place] + 3 * len(COLUMNS) + 1
+    left = max(width - taken, len("arguments"))
+    return [[*row[:place], _short(row[place], left), *row[place + 1 :]] for row in rows]
 
 
 def _short(value: object, length: int = 40) -> str:
@@ -232,4 +261,5 @@ def run_demo(
             out.print(Text(line, style="dim"))
         return 1
     out.print(Text(f"All {demo.steps} steps ended as they should, in {time.monotonic() - began:.1f} s.", style="green"))
+    out.print(Text("Go on by hand with: vardy dev", style="dim"))
     return 0
