@@ -67,8 +67,10 @@ def _welcome(stack: Stack) -> None:
     _say(f"  API      {stack.url}        (documentation: {stack.url}/docs)")
     _say(f"  Key      {stack.api_key}")
     _say(f"  Data     {stack.data_dir}")
-    if stack.scripted is not None:
-        _say("  Model    scripted: it answers only the phrases it knows; set VARDY_MODEL for a real one")
+    if stack.scripted is not None and stack.uses_demo_shop:
+        _say("  Model    scripted: it knows a few phrases, and lists them for any other; VARDY_MODEL sets a real one")
+    elif stack.scripted is not None:
+        _say("  Model    none: the scripted one knows only the demo shop; set VARDY_MODEL, or run recipes")
     _say("")
     _say("In another terminal:")
     _say("")

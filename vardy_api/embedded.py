@@ -225,7 +225,7 @@ def _lock_folder(folder: Path) -> int:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 os.close(descriptor)
-                msg = f"Another server already uses the folder {folder}; stop it, or choose another folder."
+                msg = f"Another server already uses the folder {folder}; stop it, or name another with --data-dir."
                 raise SettingsError(msg, details={"folder": str(folder)}) from None
             time.sleep(_POLL_SECONDS)
         else:
