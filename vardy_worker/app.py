@@ -78,7 +78,8 @@ def run_worker(settings: Settings) -> None:
     """Serves the queues of the settings until SIGTERM or Ctrl-C; running jobs are finished first."""
     settings.need("redis_url", "functions")
     create_app(settings).worker_main(
-        ["worker", "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel=WARNING"]
+        # Its own two lines say what the banner would.
+        ["--quiet", "worker", "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel=WARNING"]
     )
 
 
