@@ -210,6 +210,9 @@ def shown_plan(job: JobView | str, digest: str | None) -> tuple[str, str]:
     job_id = job if isinstance(job, str) else job.id
     if digest is None and not isinstance(job, str) and job.plan is not None:
         digest = job.plan.digest
+    if digest is None and not isinstance(job, str):
+        msg = f"{job_id} is {job.status.value} and has no plan, so there is nothing to decide or commit."
+        raise ValueError(msg)
     if digest is None:
         msg = f"Give the job as it was shown, or the digest of its plan: {job_id} alone does not say which plan."
         raise ValueError(msg)
