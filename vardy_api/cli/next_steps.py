@@ -46,7 +46,12 @@ def _after_a_stopped_commit(job: JobView) -> list[str]:
     if job.error is not None and job.error.code == "commit.discarded":
         return []
     unknown = [effect.seq for effect in job.effects if effect.state is EffectState.UNKNOWN]
-    steps = [f'vardy commits resolve {job.id} {seq} --done --reason "…"    (or --not-done)' for seq in unknown]
+    used = {ref.effect for ref in job.output_refs} | {ref.effect for effect in job.effects for ref in effect.refs}
+    steps = [
+        f'vardy commits resolve {job.id} {seq} --done{" --result JSON" if seq in used else ""} --reason "…"'
+        "    (or --not-done)"
+        for seq in unknown
+    ]
     steps.append(f"vardy commits requeue {job.id}")
     if job.status is Status.PARTIAL:
         steps.append(f'vardy commits discard {job.id} --reason "…"')

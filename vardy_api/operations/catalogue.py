@@ -46,6 +46,8 @@ class CatalogueReader:
         error = next(iter(validator.iter_errors(result)), None)
         if error is None:
             return None
+        if result is None:
+            return f"The plan or the output refers to what {function} returned, so the result is needed."
         place = "/".join(str(part) for part in error.absolute_path)
         where = f"/{place}" if place else "the result"
         return f"The result does not fit {function}: {where} breaks {error.validator} {error.validator_value!r}."

@@ -36,7 +36,9 @@ AllCommits = Annotated[bool, typer.Option("--all", help="Every stopped commit th
 Seq = Annotated[int, typer.Argument(min=0, help="Position of the effect, from 0.", show_default=False)]
 Result = Annotated[
     str | None,
-    typer.Option(metavar="JSON|@FILE", help="What the function returned; needed where a later effect refers to it."),
+    typer.Option(
+        metavar="JSON|@FILE", help="What the function returned; needed where a later effect or the output refers to it."
+    ),
 ]
 Done = Annotated[
     bool | None,
