@@ -157,7 +157,10 @@ def _of_vardy(error: VardyError) -> Failure:
 
 def _of_validation(error: ValidationError) -> Failure:
     """Arguments that a contract refuses before anything is sent."""
-    parts = [_finding({"at": ".".join(map(str, part["loc"])), "message": part["msg"]}) for part in error.errors()]
+    parts = [
+        _finding({"at": ".".join(map(str, part["loc"])), "message": part["msg"].removeprefix("Value error, ")})
+        for part in error.errors()
+    ]
     message = "The arguments do not fit: " + "; ".join(parts) + "."
     return Failure(ExitCode.USAGE, message, "cli.usage", "The command was not understood")
 

@@ -59,7 +59,8 @@ def render(out: Output, shown: Shown) -> None:
     _DRAWINGS[type(shown.data)](out, shown.data, shown.style)
     hints = list(shown.hints)
     if isinstance(shown.data, JobView) and not hints:
-        hints = next_steps(shown.data)
+        # What was just done is no next step.
+        hints = [step for step in next_steps(shown.data) if not (shown.style == "whole" and step.endswith(" --full"))]
     if hints:
         out.line()
         out.line("Next:", style="dim")

@@ -290,7 +290,9 @@ def json_value(out: Output, value: JsonValue) -> None:
 def code(out: Output, source: str, language: str) -> None:
     """Source text, highlighted and wrapped on a terminal, as it is elsewhere."""
     if out.is_terminal:
-        syntax = Syntax(visible(source), language, theme="ansi_dark", word_wrap=True, background_color="default")
+        syntax = Syntax(
+            visible(source).rstrip("\n"), language, theme="ansi_dark", word_wrap=True, background_color="default"
+        )
         out.draw(syntax, indent=_INDENT)
     else:
         out.raw(_indented(source))
