@@ -116,7 +116,7 @@ def _persistence(facts: ServerFacts) -> Check:
         return failed(
             name,
             "The append-only file is off: a restart of the server loses jobs, plans and journals.",
-            "Set `appendonly yes` (and `appendfsync always` or `everysec`) in its configuration.",
+            "Set `appendonly yes` and `appendfsync always` in its configuration.",
         )
     if info.get("aof_last_write_status", "ok") != "ok":
         return failed(name, "The server cannot write its append-only file.", "Look at its log and its disk.")
@@ -124,13 +124,19 @@ def _persistence(facts: ServerFacts) -> Check:
         return failed(
             name,
             "The append-only file is left to the operating system (`appendfsync no`).",
-            "Set `appendfsync everysec` or `always`.",
+            "Set `appendfsync always`.",
+        )
+    if fsync == "everysec":
+        return warned(
+            name,
+            "The append-only file is synced every second: a power cut loses up to a second of jobs and decisions.",
+            "Set `appendfsync always`, unless you can bear that; commits are faster with it, too.",
         )
     if not fsync:
         return warned(
             name,
             "The append-only file is on; the server does not say how often it is synced.",
-            "Make sure that appendfsync is `everysec` or `always`.",
+            "Make sure that appendfsync is `always`.",
         )
     return passed(name, f"The append-only file is on, appendfsync {fsync}.")
 

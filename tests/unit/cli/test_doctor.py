@@ -67,7 +67,8 @@ def test_a_good_server_passes_everything() -> None:
     [
         (server(aof_enabled=0), "redis persistence", Level.FAILURE, "appendonly yes"),
         (server(aof_last_write_status="err"), "redis persistence", Level.FAILURE, "disk"),
-        (server(fsync="no"), "redis persistence", Level.FAILURE, "everysec"),
+        (server(fsync="no"), "redis persistence", Level.FAILURE, "always"),
+        (server(fsync="everysec"), "redis persistence", Level.WARNING, "always"),
         (server(fsync=""), "redis persistence", Level.WARNING, "appendfsync"),
         (server(loading=1), "redis persistence", Level.WARNING, "Wait"),
         (server(maxmemory_policy="allkeys-lru"), "redis eviction", Level.FAILURE, "noeviction"),
