@@ -13,15 +13,19 @@ not the broker's visibility timeout is what brings a lost job back.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.errors import TransientError
+from vardy_worker.contracts.job import QUEUE_NAMES
 from vardy_worker.contracts.status import WAITING_FOR_PEOPLE, Status
 from vardy_worker.logs import get_logger
 from vardy_worker.ports import WorkerSeen
 from vardy_worker.verbs import expire
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vardy_worker.contracts.job import QueueName
     from vardy_worker.ports import Clock, DueJob, JobStore, Presence, Queue
     from vardy_worker.settings import Settings
 
@@ -92,13 +96,13 @@ class Reconciler:
         acted = 0
         hide_queued_ms = HIDE_IN_BACKLOG_MS if self._queue.depth("run") > BACKLOG_DEPTH else HIDE_MS
         while due := self._store.take_due(limit=DUE_BATCH, hide_ms=HIDE_MS, hide_queued_ms=hide_queued_ms):
-            oldest = {name: self._queue.oldest_published_ms(name) for name in ("run", "commit")}
+            oldest = {name: self._queue.oldest_published_ms(name) for name in QUEUE_NAMES}
             acted += sum(self._try(job, oldest) for job in due)
             if len(due) < DUE_BATCH:
                 break
         return acted
 
-    def _try(self, job: DueJob, oldest: dict[str, int | None]) -> bool:
+    def _try(self, job: DueJob, oldest: Mapping[QueueName, int | None]) -> bool:
         try:
             return self._handle(job, oldest)
         except TransientError:
@@ -108,7 +112,7 @@ class Reconciler:
             log.exception("reconcile.job_failed", job_id=job.job_id)
             return False
 
-    def _handle(self, job: DueJob, oldest: dict[str, int | None]) -> bool:
+    def _handle(self, job: DueJob, oldest: Mapping[QueueName, int | None]) -> bool:
         if job.status in WAITING_FOR_PEOPLE:
             return self._expire(job.job_id)
         queue = _queue_of(job.status)
@@ -157,7 +161,7 @@ class Reconciler:
                 log.exception("reconcile.crashed", seconds=pause)
 
 
-def _queue_of(status: Status) -> Literal["run", "commit"] | None:
+def _queue_of(status: Status) -> QueueName | None:
     if status in {Status.QUEUED, Status.RUNNING}:
         return "run"
     return "commit" if status is Status.COMMITTING else None

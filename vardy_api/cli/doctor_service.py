@@ -12,15 +12,16 @@ from pydantic import TypeAdapter
 
 from vardy_api.cli.checkup import Check, failed, passed, warned
 from vardy_api.cli.text import counted, duration
-from vardy_api.shapes import QueuesView, QueueView, RulesView, WorkerView, rules_view
+from vardy_api.operations.service import queue_views, worker_view
+from vardy_api.shapes import QueuesView, RulesView, rules_view
 from vardy_worker.contracts.errors import RulesError
 from vardy_worker.contracts.functions import Catalogue, FunctionKind
+from vardy_worker.contracts.job import QUEUE_NAMES
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import ApiKey, Scope
-from vardy_worker.contracts.view import moment
 from vardy_worker.documents import KEYS, read_catalogue, read_rules
 from vardy_worker.ports import WorkerSeen
-from vardy_worker.queue import QUEUES, CeleryQueue, make_celery
+from vardy_worker.queue import CeleryQueue, make_celery
 from vardy_worker.store.connection import translated
 from vardy_worker.store.keys import Keys
 from vardy_worker.store.redis_documents import RedisDocuments
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from redis import Redis
 
     from vardy_api.client import Vardy
+    from vardy_api.shapes import WorkerView
     from vardy_worker.settings import Settings
 
 OLDEST_SECONDS_WARN = 60.0
-NEEDED_QUEUES = ("run", "commit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +55,18 @@ def read_from_store(redis: Redis, settings: Settings, now_ms: int) -> ServiceFac
     documents = RedisDocuments(redis, settings.namespace)
     keys = [ApiKey.model_validate(document.value) for document in documents.all(KEYS)]
     able = [key for key in keys if Scope.ADMIN in key.scopes and key.is_valid(now_ms)]
+    queue = CeleryQueue(make_celery(settings), settings)
+    try:
+        queues = queue_views(queue, now_ms)
+    finally:
+        queue.close()
     return ServiceFacts(
-        queues=QueuesView(queues=_read_queues(settings, now_ms), workers=_read_workers(redis, settings.namespace)),
+        queues=QueuesView(queues=queues, workers=_read_workers(redis, settings.namespace)),
         catalogue=read_catalogue(documents),
         rules=rules_view(read_rules(documents)),
         admin_keys=len(able),
         jobs=RedisJobStore(redis, settings.namespace).counts(),
     )
-
-
-def _read_queues(settings: Settings, now_ms: int) -> tuple[QueueView, ...]:
-    queue = CeleryQueue(make_celery(settings), settings)
-    views = []
-    for name in QUEUES:
-        oldest = queue.oldest_published_ms(name)
-        seconds = None if oldest is None else max(0, now_ms - oldest) / 1000
-        views.append(QueueView(name=name, depth=queue.depth(name), oldest_seconds=seconds))
-    return tuple(views)
 
 
 def _read_workers(redis: Redis, namespace: str) -> tuple[WorkerView, ...]:
@@ -79,16 +75,7 @@ def _read_workers(redis: Redis, namespace: str) -> tuple[WorkerView, ...]:
     with translated():
         names: list[bytes] = sorted(redis.smembers(keys.workers))  # type: ignore[arg-type] # the blocking client
         stored: list[bytes | None] = redis.mget([keys.worker(name.decode()) for name in names]) if names else []  # type: ignore[assignment] # the same
-    seen = [adapter.validate_json(text) for text in stored if text is not None]
-    return tuple(
-        WorkerView(
-            worker=worker.worker,
-            queues=worker.queues,
-            started_at=moment(worker.started_at_ms),
-            seen_at=moment(worker.seen_at_ms),
-        )
-        for worker in seen
-    )
+    return tuple(worker_view(adapter.validate_json(text)) for text in stored if text is not None)
 
 
 def read_from_api(client: Vardy) -> ServiceFacts:
@@ -111,7 +98,7 @@ def _workers(queues: QueuesView) -> Check:
     if not queues.workers:
         return failed("workers", "No worker is alive, so no job runs.", "Start one with `vardy worker`.")
     served = {name for worker in queues.workers for name in worker.queues}
-    missing = [name for name in NEEDED_QUEUES if name not in served]
+    missing = [name for name in QUEUE_NAMES if name not in served]
     if missing:
         return failed(
             "workers",

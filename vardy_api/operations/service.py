@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vardy_api.shapes import QueuesView, QueueView, WorkerView
+from vardy_worker.contracts.job import QUEUE_NAMES
 from vardy_worker.contracts.user import Scope
 from vardy_worker.contracts.view import moment
 
@@ -14,9 +15,27 @@ if TYPE_CHECKING:
     from vardy_api.operations.caller import Caller
     from vardy_worker.contracts.job import QueueName
     from vardy_worker.contracts.status import Status
-    from vardy_worker.ports import Clock, JobStore, Presence, Queue
+    from vardy_worker.ports import Clock, JobStore, Presence, Queue, WorkerSeen
 
-QUEUES: tuple[QueueName, ...] = ("run", "commit")
+
+def queue_views(queue: Queue, now_ms: int) -> tuple[QueueView, ...]:
+    """The queues as they are now."""
+    views = []
+    for name in QUEUE_NAMES:
+        oldest = queue.oldest_published_ms(name)
+        waited = None if oldest is None else max(0, now_ms - oldest) / 1000
+        views.append(QueueView(name=name, depth=queue.depth(name), oldest_seconds=waited))
+    return tuple(views)
+
+
+def worker_view(seen: WorkerSeen) -> WorkerView:
+    """The public shape of a live worker."""
+    return WorkerView(
+        worker=seen.worker,
+        queues=seen.queues,
+        started_at=moment(seen.started_at_ms),
+        seen_at=moment(seen.seen_at_ms),
+    )
 
 
 class ServiceOperations:
@@ -31,26 +50,9 @@ class ServiceOperations:
     def queues(self, caller: Caller) -> QueuesView:
         """The queues and the live workers."""
         caller.need(Scope.OPERATE, Scope.ADMIN)
-        now_ms = self._clock.now_ms()
         return QueuesView(
-            queues=tuple(self._queue_view(name, now_ms) for name in QUEUES),
-            workers=tuple(
-                WorkerView(
-                    worker=seen.worker,
-                    queues=seen.queues,
-                    started_at=moment(seen.started_at_ms),
-                    seen_at=moment(seen.seen_at_ms),
-                )
-                for seen in self._presence.seen()
-            ),
-        )
-
-    def _queue_view(self, name: QueueName, now_ms: int) -> QueueView:
-        oldest = self._queue.oldest_published_ms(name)
-        return QueueView(
-            name=name,
-            depth=self._queue.depth(name),
-            oldest_seconds=None if oldest is None else max(0, now_ms - oldest) / 1000,
+            queues=queue_views(self._queue, self._clock.now_ms()),
+            workers=tuple(map(worker_view, self._presence.seen())),
         )
 
     def jobs_by_status(self) -> Mapping[Status, int]:
@@ -59,7 +61,7 @@ class ServiceOperations:
 
     def depths(self) -> dict[QueueName, int]:
         """Messages waiting, by queue, for the metrics."""
-        return {name: self._queue.depth(name) for name in QUEUES}
+        return {name: self._queue.depth(name) for name in QUEUE_NAMES}
 
     def ping(self) -> None:
         """Raises `StoreUnavailable` when the store does not answer."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -191,3 +191,4 @@ class ConsoleRecord(Contract):
 
 
 QueueName = Literal["run", "commit"]
+QUEUE_NAMES: tuple[QueueName, ...] = get_args(QueueName)

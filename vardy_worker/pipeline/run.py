@@ -167,6 +167,7 @@ class RunInHand:
         return generate_program(self)
 
     def _execute(self, program: Program) -> Executed | NotExecuted:
+        # From the next renewal on, which comes before the lease in hand ends.
         self.hold.lease_ms = int(self.parts.settings.execute_lease_seconds * 1000)
         started = self.parts.clock.monotonic()
         outcome = execute(
