@@ -163,6 +163,13 @@ def test_a_job_given_by_id_needs_the_digest_of_its_plan(api: ApiWorld, vardy: Va
     assert vardy.approve(job.id, user=LEA, digest=job.digest, wait=False).status is Status.COMMITTING
 
 
+def test_a_job_without_a_plan_has_nothing_to_decide(api: ApiWorld, vardy: Vardy) -> None:
+    worker(api, succeed(api, 3))
+    answered = vardy.run("how much is open?", user=ANA)
+    with pytest.raises(ValueError, match=f"{answered.id} is SUCCESS and has no plan"):
+        vardy.commit(answered, user=LEA)
+
+
 def test_deny_ends_the_job(api: ApiWorld, vardy: Vardy) -> None:
     shown = vardy.get(api.job(Status.PENDING_APPROVAL).id)
     denied = vardy.deny(shown, user=LEA, reason="Not today.")

@@ -87,8 +87,10 @@ def test_resolving_as_done_takes_the_result_that_a_later_effect_needs(cli: Cli, 
     effects = (effect(), effect(1, args={}, refs=(Ref(at="/payment_id", effect=0, path="/id"),)))
     job = world.job(Status.PARTIAL, effects=effects, records=(record(0, EffectState.UNKNOWN),), error=FAILED)
     words = ("commits", "resolve", job.id, "0", "--done", "--reason", "It exists.", *OPERATOR, "--json")
+    assert f"vardy commits resolve {job.id} 0 --done --result JSON" in cli("commits", "show", job.id).out
     without = cli(*words)
     assert (without.code, without.problem["code"]) == (ExitCode.ERROR, "effect.result")
+    assert "the result is needed" in without.problem["detail"]
     ran = cli(*words, "--result", '{"id": 7}')
     assert ran.json["effects"][0]["result"] == {"id": 7}
 
