@@ -1,4 +1,4 @@
-"""The globals of a program: the one list that prompt, checks and sandbox go by."""
+"""The globals of a program: the one list that prompt and checks go by, and the sandbox is tested against."""
 
 from __future__ import annotations
 
