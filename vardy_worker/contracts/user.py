@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import unicodedata
 from enum import StrEnum
+from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from vardy_worker.contracts.base import Contract, JsonObject
 
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode categories of characters that nobody sees: controls, joiners, marks of direction."""
+
+
+def _person_id(text: str) -> str:
+    """The id in its composed form. Raises `ValueError` where two ids could look like one.
+
+    People are compared by id, so that the requester never approves and a quorum counts
+    distinct people: `ana` with a space after it must not be somebody else.
+    """
+    if text != text.strip() or any(unicodedata.category(character) in _UNSEEN for character in text):
+        msg = "an id has no spaces at its ends and no characters that cannot be seen"
+        raise ValueError(msg)
+    return unicodedata.normalize("NFC", text)
+
 
 class User(Contract):
-    """The person a job is for, or who decides. Compared by `id` alone."""
+    """The person a job is for, or who decides. Compared by `id` alone, in Unicode's composed form."""
 
-    id: str = Field(min_length=1, max_length=200)
+    id: Annotated[str, AfterValidator(_person_id)] = Field(min_length=1, max_length=200)
     roles: tuple[str, ...] = Field((), max_length=100)
     attributes: JsonObject = Field(default_factory=dict, description="facts that rules may look at")
 

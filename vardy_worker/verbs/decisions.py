@@ -22,14 +22,15 @@ def decide(
 ) -> Change | None:
     """One person's decision on a parked plan.
 
-    Returns None when the same person said the same before: nothing to do. The last
+    Returns None when the same person, with the same roles, said the same before: nothing to
+    do. The last
     approval that is needed moves the job to `COMMITTING`; a denial ends it.
     Raises `RequestError`: `digest.missing`, `digest.mismatch`, `plan.none`, `job.conflict`,
     `approval.expired`, `approval.requester`, `approval.role`, `approval.reason`.
     """
     _check(job, message, now_ms, four_eyes=four_eyes)
     earlier = newest_decisions(job).get(message.user.id)
-    if earlier is not None and earlier.decision is message.decision:
+    if earlier is not None and earlier.decision is message.decision and earlier.user.roles == message.user.roles:
         return None
     decision = Decision(
         decision=message.decision,

@@ -61,6 +61,16 @@ def test_one_person_twice_does_not_fill_a_quorum_of_two() -> None:
     assert say(job, key_id="another-key") is None
 
 
+def test_a_person_who_has_a_wanted_role_by_now_says_it_again_with_the_role() -> None:
+    bo = User(id="bo")
+    anybody = ApprovalNeed(rule="")
+    job = after(job := planned_job(needs=(anybody, FINANCE)), say(job, bo))
+    assert job.status is Status.PENDING_APPROVAL
+    change = say(job, bo.model_copy(update={"roles": ("finance",)}))
+    assert change is not None
+    assert change.to is Status.COMMITTING
+
+
 def test_every_approval_that_is_asked_for_must_be_given() -> None:
     job = after(job := planned_job(needs=(LEADS_ONLY, FINANCE)), say(job))
     assert job.status is Status.PENDING_APPROVAL
