@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from vardy_worker.contracts.base import Contract
+from vardy_worker.contracts.base import Contract, well_formed
 
 
 class Message(Contract):
@@ -45,9 +45,12 @@ class TokenUsage(Contract):
 
 
 class ModelReply(Contract):
-    """The model's text. `model` is the one that answered, `finish_reason` as litellm normalises it."""
+    """The model's text. `model` is the one that answered, `finish_reason` as litellm normalises it.
 
-    text: str
+    Half of a surrogate pair in the text, which JSON can bring and nothing can store, is U+FFFD.
+    """
+
+    text: Annotated[str, AfterValidator(well_formed)]
     finish_reason: str = "stop"
     model: str
     usage: TokenUsage = Field(default_factory=TokenUsage)

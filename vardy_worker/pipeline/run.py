@@ -123,7 +123,20 @@ class RunInHand:
                 message=f"Vardy failed on this job; the operator's log has it as {correlation_id}.",
                 details={"correlation_id": correlation_id},
             )
+            self._settle_bare(error)
+
+    def _settle_bare(self, error: ErrorInfo) -> None:
+        """Ends a job after a fault, where what is remembered of it may be what cannot be written."""
+        try:
             self.settle(Status.EXECUTION_ERROR, error=error)
+        except (FenceLost, StoreUnavailable):
+            raise
+        except Exception:
+            log.exception("run.not_writable", correlation_id=error.details["correlation_id"])
+            fresh = self.parts.store.get(self.job.id)
+            if fresh is not None:
+                self.job = fresh.model_copy(update={"usage": self.job.usage, "timings": self.job.timings})
+                self.settle(Status.EXECUTION_ERROR, error=error)
 
     def _advance(self) -> None:
         queued_ms = max((self.job.started_at_ms or 0) - self.job.created_at_ms, 0)

@@ -108,3 +108,18 @@ def test_a_fault_of_vardy_itself_settles_the_job_with_a_correlation_id(parts: Wo
     job = run(parts, broken)
     assert outcome(job) == (Status.EXECUTION_ERROR, "execution.internal")
     assert "SECRET" not in job.model_dump_json()
+
+
+def test_a_fault_in_writing_what_became_of_the_job_settles_it_all_the_same(parts: WorkerParts) -> None:
+    def unwritable(guest: Guest) -> object:
+        guest.call("count_orders", city="Rome")
+        return {"half of a pair": "\ud800"}
+
+    job = run(parts, unwritable)
+    assert outcome(job) == (Status.EXECUTION_ERROR, "execution.internal")
+
+
+def test_half_of_a_surrogate_pair_in_an_answer_is_one_odd_character(parts: WorkerParts) -> None:
+    job = run(parts, model=AnsweringModel(*["I am sorry \ud83d, no."] * 2))
+    assert outcome(job) == (Status.GENERATION_ERROR, "generation.no_program")
+    assert job.attempts[0].text == "I am sorry \ufffd, no."
