@@ -10,7 +10,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -202,6 +202,23 @@ def test_an_unreachable_server_is_named(monkeypatch: pytest.MonkeyPatch, model: 
             model.complete(ask())
     assert caught.value.details["models"][0]["reason"] == "unreachable"
     assert len(pauses.seconds) == 2
+
+
+@pytest.mark.parametrize("kind", ["garbage", "empty"])
+def test_an_answer_that_is_no_completion_is_not_called_a_lost_connection(
+    server: ScriptedModel, model: Model, kind: Literal["garbage", "empty"]
+) -> None:
+    server.misbehave(PlainFault(kind))
+    with pytest.raises(ModelUnavailable, match="not a chat completion") as caught:
+        model.complete(ask(retries=0))
+    assert caught.value.details["models"][0]["reason"] == "malformed_answer"
+
+
+def test_a_connection_that_breaks_is_not_called_an_answer(server: ScriptedModel, model: Model) -> None:
+    server.misbehave(PlainFault("disconnect"))
+    with pytest.raises(ModelUnavailable) as caught:
+        model.complete(ask(retries=0))
+    assert caught.value.details["models"][0]["reason"] == "unreachable"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Literal
 
+import httpx
+
 from vardy_worker.logs import get_logger
 
 if TYPE_CHECKING:
@@ -138,7 +140,7 @@ def classify(error: Exception, model: str, litellm: Any, timeout_seconds: float)
     if not answered and reason in {"server_error", "unreachable", "authentication"} and _MISSING_KEY.search(str(error)):
         reason, missing = "missing_key", _missing_keys(litellm, model)
     elif not answered and reason == "server_error":
-        reason = "unreachable"
+        reason = "unreachable" if _lost_on_the_way(error) else "malformed_answer"
     if reason == "library":
         log.error("model.library_failed", model=model, kind=type(error).__name__)
     return Failure(
@@ -165,6 +167,16 @@ def _reason(error: Exception, litellm: Any, status: int) -> Reason:
     if status >= 500:  # noqa: PLR2004 - the class of server errors
         return "server_error"
     return "library"
+
+
+def _lost_on_the_way(error: BaseException) -> bool:
+    """Whether the connection failed; otherwise an answer came that litellm could not read."""
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in causes:
+        causes.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    return any(isinstance(one, OSError | httpx.TransportError) for one in causes)
 
 
 def _answered(response: Any) -> bool:
