@@ -251,7 +251,12 @@ def run_demo(
             out.print(f"Ready after {time.monotonic() - began:.1f} s. The model: {model}.")
             with Vardy(stack.url, api_key=stack.api_key) as vardy:
                 demo = Demo(vardy=vardy, out=out, shop_dir=folder / "shop")
-                demo.run()
+                try:
+                    demo.run()
+                except KeyboardInterrupt:
+                    # Stopping takes seconds, in which nothing else would be seen.
+                    out.print("Stopping; the running job is finished first.")
+                    raise
     out.print()
     if demo.wrong:
         out.print(Text("The demo did not go as it should:", style="red"))
