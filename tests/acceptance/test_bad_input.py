@@ -11,7 +11,6 @@ import pytest
 
 from tests.support.deployment import KEY, VARDY, Deployment, clean_environment
 from vardy_api.client_errors import Invalid
-from vardy_api.embedded import free_port
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import User
 
@@ -143,7 +142,7 @@ def test_without_redis_a_process_that_needs_it_to_start_says_so(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("case", BROKEN_RULES)
-def test_a_broken_rules_file_is_refused_by_the_cli_and_by_the_start_of_an_api(
+def test_a_broken_rules_file_is_refused_whole_and_the_active_rules_stay(
     deployment: Deployment, vardy: Vardy, tmp_path: Path, case: str
 ) -> None:
     text, named = BROKEN_RULES[case]
@@ -153,8 +152,15 @@ def test_a_broken_rules_file_is_refused_by_the_cli_and_by_the_start_of_an_api(
     applied = deployment.cli("rules", "apply", str(file), check=False)
     assert applied.returncode == 1
     assert re.search(named, applied.stderr), applied.stderr
-    settings = {**deployment.environment, "VARDY_RULES": str(file), "VARDY_API_PORT": str(free_port())}
-    said = fails("api", folder=tmp_path, **settings)
+    assert vardy.rules() == before
+
+
+def test_an_api_does_not_start_with_a_broken_rules_file(deployment: Deployment, vardy: Vardy, tmp_path: Path) -> None:
+    text, named = BROKEN_RULES["a condition with a typo"]
+    file = tmp_path / "broken.yaml"
+    file.write_text(text, encoding="utf-8")
+    before = vardy.rules()
+    said = fails("api", folder=tmp_path, **{**deployment.environment, "VARDY_RULES": str(file)})
     assert said.startswith(f"Error: VARDY_RULES names {file}, which is not valid"), said
     assert re.search(named, said), said
     assert vardy.rules() == before
