@@ -33,6 +33,13 @@ class Hold:
     next_beat: float
     lost: threading.Event = field(default_factory=threading.Event)
 
+    def is_good(self, now: float) -> bool:
+        """Whether the lease is known to hold at this monotonic time.
+
+        A process that was paused asks this first: the thread that renews was paused with it.
+        """
+        return not self.lost.is_set() and now < self.good_until
+
 
 class LeaseKeeper:
     """Renews leases every third of their length. A server that does not answer is asked again.

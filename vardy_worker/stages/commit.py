@@ -208,8 +208,7 @@ class Committer:
         )
         self._note(effect, started, args_sha256=sha256_json(args))
         unwritten, self.unwritten = self.unwritten, Unwritten()
-        if self.hold.lost.is_set():
-            raise FenceLost(f"Another worker took over job {self.job.id}.")
+        self._need_lease()
         reply = self.store.change(
             Change(
                 job_id=self.job.id,
@@ -224,6 +223,8 @@ class Committer:
         )
         match reply:
             case Changed():
+                # A pause since the write may have let another worker judge this very effect.
+                self._need_lease()
                 return started
             case Conflict(cancel_requested_by=by, fence=fence) if by and fence == self.fence:
                 # Everything but the start stays to be written.
@@ -232,6 +233,10 @@ class Committer:
                 return CancelledBefore(effect.seq, by, self.unwritten)
             case _:
                 raise FenceLost(f"Another worker took over job {self.job.id}.")
+
+    def _need_lease(self) -> None:
+        if not self.hold.is_good(self.clock.monotonic()):
+            raise FenceLost(f"The lease of job {self.job.id} ran out; another worker may have it.")
 
     def _call(self, effect: Effect, spec: FunctionSpec, args: JsonObject, started: EffectRecord) -> CallOutcome:
         call = FunctionCall(
