@@ -14,7 +14,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from vardy_worker import CallContext, FunctionError, Functions
+from vardy_worker import CallContext, Functions
 
 FOLDER = "LEDGER_DIR"
 
@@ -123,13 +123,6 @@ def post_letter(context: CallContext, name: str) -> int:
     ledger.apply(name)
     ledger.wait_at(f"after-{name}")
     return ledger.applied(name)
-
-
-@functions.write
-def refuse(context: CallContext, name: str) -> None:
-    """Definitely does nothing."""
-    _ledger().note("refuse", name, context.idempotency_key, context.attempt)
-    raise FunctionError("The target refuses.")
 
 
 @functions.write(idempotent=True)
