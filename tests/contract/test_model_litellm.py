@@ -261,9 +261,11 @@ def test_a_missing_provider_key_is_named(monkeypatch: pytest.MonkeyPatch, model:
         model.complete(ask(model=name))
 
 
-def test_a_model_of_no_known_provider_is_rejected(model: Model) -> None:
-    with pytest.raises(ModelRejected, match="nowhere/model"):
-        model.complete(ask(model="nowhere/model"))
+@pytest.mark.parametrize("name", ["nowhere/model", "gpt-that-is-none"])
+def test_a_model_of_no_known_provider_is_rejected(model: Model, name: str) -> None:
+    with pytest.raises(ModelRejected, match=f"{name} names no provider .* openai/gpt-5") as caught:
+        model.complete(ask(model=name))
+    assert caught.value.details["models"] == [{"model": name, "reason": "unknown_provider", "tries": 1}]
 
 
 def test_no_text_of_request_or_answer_is_in_an_error_or_log(

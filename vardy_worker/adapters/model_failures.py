@@ -27,6 +27,7 @@ Reason = Literal[
     "missing_key",
     "authentication",
     "unknown_model",
+    "unknown_provider",
     "context_length",
     "content_policy",
     "bad_request",
@@ -48,6 +49,8 @@ SENTENCES: dict[Reason, str] = {
     "missing_key": "{model} needs a provider key, and these variables are not set: {missing}.",
     "authentication": "{model} refused the provider key; check the key and what it may use.",
     "unknown_model": "{model} is not known to its provider; check VARDY_MODEL and VARDY_MODEL_FALLBACKS.",
+    "unknown_provider": "{model} names no provider that litellm knows; VARDY_MODEL and VARDY_MODEL_FALLBACKS take "
+    "provider/model, for example openai/gpt-5.",
     "context_length": "The prompt is too long for {model}; narrow the functions, shorten the request, "
     "or choose a model with a larger context.",
     "content_policy": "{model} refused the request by the provider's content policy.",
@@ -57,6 +60,9 @@ SENTENCES: dict[Reason, str] = {
 
 # Two providers report a missing key as a server or connection error.
 _MISSING_KEY = re.compile(r"(missing|no|without|pass).{0,40}(api[_ ]?key|credential)", re.IGNORECASE | re.DOTALL)
+
+# Known before anything is sent, and told like a refusal of the provider.
+_NO_PROVIDER = "LLM Provider NOT provided"
 
 _BY_CLASS: tuple[tuple[str, Reason], ...] = (
     ("ContextWindowExceededError", "context_length"),
@@ -139,6 +145,8 @@ def classify(error: Exception, model: str, litellm: Any, timeout_seconds: float)
     missing: tuple[str, ...] = ()
     if not answered and reason in {"server_error", "unreachable", "authentication"} and _MISSING_KEY.search(str(error)):
         reason, missing = "missing_key", _missing_keys(litellm, model)
+    elif not answered and reason == "bad_request" and _NO_PROVIDER in str(error):
+        reason = "unknown_provider"
     elif not answered and reason == "server_error":
         reason = "unreachable" if _lost_on_the_way(error) else "malformed_answer"
     if reason == "library":
