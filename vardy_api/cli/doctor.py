@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -10,20 +12,23 @@ from vardy_api.cli.doctor_redis import read_server, server_checks
 from vardy_api.cli.doctor_service import read_from_api, read_from_store, service_checks
 from vardy_api.client_errors import Unauthorized, Unreachable
 from vardy_worker.contracts.errors import SettingsError, StoreUnavailable, VardyError
-from vardy_worker.settings import load_settings
+from vardy_worker.contracts.limits import Limits
+from vardy_worker.settings import PREFIX, Settings, load_settings
 from vardy_worker.store.connection import connect
 
 if TYPE_CHECKING:
     from vardy_api.cli.session import Session
-    from vardy_worker.settings import Settings
 
 REDIS_TIMEOUT_SECONDS = 3.0
+_BESIDE_SETTINGS = ("URL", "API_KEY", "DEV_API_KEY", "DEMO_DIR")
+"""What commands, client and demo read beside the settings of API and worker."""
 
 
 def examine(session: Session) -> Checkup:
     """Makes every check that can be made from here."""
     checks: list[Check] = []
     settings = _settings(checks)
+    checks += _unknown_variables()
     sees_redis = settings is not None and bool(settings.redis_url)
     if settings is not None and sees_redis:
         _look_at_redis(settings, checks)
@@ -60,6 +65,18 @@ def _settings(checks: list[Check]) -> Settings | None:
     else:
         checks.append(passed("settings", "All settings of this environment are valid."))
     return settings
+
+
+def _unknown_variables() -> list[Check]:
+    """Variables with the prefix that nothing reads: what was meant has its default."""
+    fields = (*Settings.model_fields, *Limits.model_fields, *_BESIDE_SETTINGS)
+    known = {PREFIX + name.upper() for name in fields}
+    checks = []
+    for name in sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known):
+        meant = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+        action = f"Did you mean {meant[0]}?" if meant else "Remove it, or correct its name: see docs/settings.md."
+        checks.append(warned("settings", f"{name} is no setting, so nothing reads it.", action))
+    return checks
 
 
 def _look_at_redis(settings: Settings, checks: list[Check]) -> None:

@@ -197,6 +197,21 @@ def test_a_wrong_setting_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> 
     assert (check["level"], "VARDY_APPROVAL_TTL_SECONDS" in check["message"]) == ("failure", True)
 
 
+def test_a_misspelt_setting_is_named_with_what_was_meant(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VARDY_MODLE", "openai/gpt-5")
+    monkeypatch.setenv("VARDY_COLOUR", "red")
+    found = {check["message"]: check for check in cli("doctor", "--json").json["checks"]}
+    modle = found["VARDY_MODLE is no setting, so nothing reads it."]
+    assert (modle["level"], modle["action"]) == ("warning", "Did you mean VARDY_MODEL?")
+    assert "VARDY_COLOUR is no setting, so nothing reads it." in found
+
+
+def test_every_setting_is_known(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("VARDY_API_KEY", "VARDY_MODEL", "VARDY_CALLS_MAX", "VARDY_DEV_API_KEY"):
+        monkeypatch.setenv(name, "9")
+    assert "is no setting" not in cli("doctor").out
+
+
 def test_an_address_that_is_no_redis_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VARDY_REDIS_URL", "http://localhost")
     ran = cli("doctor", "--json")
