@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 from typing import TYPE_CHECKING
 
 from tests.faults.conftest import ANA, SECONDS
@@ -91,6 +93,29 @@ def test_killed_in_a_call_that_is_not_idempotent_the_outcome_is_unknown_and_noth
     assert [effect.state for effect in done.effects] == ["SUCCEEDED", "RESOLVED_DONE", "SUCCEEDED"]
     assert [cluster.ledger.applied(name) for name in ("stamp", "letter", "end")] == [1, 1, 1]
     assert len(cluster.ledger.calls("letter")) == 1
+
+
+def test_a_worker_paused_beyond_its_lease_starts_and_writes_nothing_when_it_wakes(
+    cluster: Cluster, vardy: Vardy
+) -> None:
+    cluster.ledger.shut("after-paused")
+    job = cluster.submit(
+        vardy, "paused", 'await add_line({name: "paused"}); await post_letter({name: "rest"}); return 1;'
+    )
+    paused = cluster.wait_for_call("paused")
+    os.kill(paused, signal.SIGSTOP)
+    try:
+        cluster.wait_for_call("paused", calls=2)
+        cluster.ledger.open("after-paused")
+        done = cluster.settled(vardy, job, Status.SUCCESS)
+    finally:
+        os.kill(paused, signal.SIGCONT)
+    log = cluster.deployment.log_path(cluster.name_of(paused))
+    taken_over = f'"event": "commit.taken_over", "job_id": "{job.id}"'
+    assert eventually(lambda: taken_over in log.read_text(encoding="utf-8"), seconds=SECONDS)
+    assert vardy.get(job.id) == done
+    assert [cluster.ledger.applied(name) for name in ("paused", "rest")] == [1, 1]
+    assert len(cluster.ledger.calls("rest")) == 1
 
 
 @needs_proc
