@@ -142,11 +142,12 @@ class _Reader:
 
     def _read_rule(self, node: yaml.Node) -> Rule | None:
         self._rule = ""
-        before = len(self._problems)
         parts = self._mapping(node, _RULE_KEYS, "a rule") if isinstance(node, yaml.MappingNode) else None
         if parts is None:
             self._problem(node, "a rule must be a mapping with `name` and `then`")
             return None
+        # A key too many is told, and what stands beside it is read and checked.
+        before = len(self._problems)
         name = self._text(parts.get("name"), "name", 100)
         self._rule = name
         if parts.get("name") is None:

@@ -171,6 +171,23 @@ def test_a_repeated_name_is_refused_and_both_places_are_named(court: Court) -> N
     assert problems(court, text) == [(4, "a", "the name is already taken by the rule at line 2")]
 
 
+def test_a_key_too_many_hides_no_other_problem_of_its_rule(court: Court) -> None:
+    text = """\
+rules:
+  - name: mails
+    on: [send_email]
+    then: approve
+  - name: mails
+    on: [send_emial]
+    then: approve
+    mesage: "Mind the mails."
+"""
+    found = problems(court, text)
+    assert [line for line, _, _ in found] == [5, 5, 8]
+    said = " ".join(message for _, _, message in found)
+    assert all(part in said for part in ("already taken", "did you mean `send_email`", "`mesage` is not known"))
+
+
 def test_all_problems_are_listed_in_the_order_of_the_file(court: Court) -> None:
     text = """\
 default: never
