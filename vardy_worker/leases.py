@@ -32,6 +32,8 @@ class Hold:
     """Monotonic seconds until which the lease is known to hold."""
     next_beat: float
     lost: threading.Event = field(default_factory=threading.Event)
+    renewing: threading.RLock = field(default_factory=threading.RLock)
+    """One renewal at a time: two that overtake each other would leave a shorter lease than is noted here."""
 
     def is_good(self, now: float) -> bool:
         """Whether the lease is known to hold at this monotonic time.
@@ -95,8 +97,9 @@ class LeaseKeeper:
         Asked for before work that may keep the thread of this class from running, such as
         the first import of a large library.
         """
-        hold.lease_ms = lease_ms
-        self._renew(hold)
+        with hold.renewing:
+            hold.lease_ms = lease_ms
+            self._renew(hold)
 
     def beat(self) -> None:
         """Renews the leases that are due, once."""
@@ -107,6 +110,10 @@ class LeaseKeeper:
             self._renew(hold)
 
     def _renew(self, hold: Hold) -> None:
+        with hold.renewing:
+            self._renew_alone(hold)
+
+    def _renew_alone(self, hold: Hold) -> None:
         sent_at = self._clock.monotonic()
         try:
             kept = self._store.heartbeat(hold.job_id, fence=hold.fence, lease_ms=hold.lease_ms)

@@ -1,3 +1,5 @@
+import threading
+
 import pytest
 
 from tests.support.factories import StillClock, queued_job
@@ -139,4 +141,32 @@ def test_an_answer_that_nobody_expects_does_not_end_the_renewals() -> None:
     keeper = LeaseKeeper(store, clock)
     with keeper.hold(job_id, fence=fence, lease_ms=60):
         assert eventually(lambda: len(beats) >= 3)
+    keeper.stop()
+
+
+def test_two_renewals_of_one_lease_do_not_overtake_each_other(clock: StillClock) -> None:
+    began, may_go_on = threading.Event(), threading.Event()
+    sent: list[int] = []
+
+    class Slow(MemoryJobStore):
+        def heartbeat(self, job_id: str, *, fence: int, lease_ms: int) -> bool:
+            sent.append(lease_ms)
+            began.set()
+            may_go_on.wait(5)
+            return super().heartbeat(job_id, fence=fence, lease_ms=lease_ms)
+
+    store = Slow(clock)
+    job_id, fence = held(store)
+    keeper = LeaseKeeper(store, clock)
+    with keeper.hold(job_id, fence=fence, lease_ms=5000) as hold:
+        clock.forward(2)
+        threading.Thread(target=keeper.beat).start()
+        assert began.wait(5)
+        lengthening = threading.Thread(target=keeper.relength, args=(hold,), kwargs={"lease_ms": 15_000})
+        lengthening.start()
+        lengthening.join(0.1)
+        assert sent == [5000]
+        may_go_on.set()
+        lengthening.join()
+    assert sent[-1] == 15_000
     keeper.stop()
