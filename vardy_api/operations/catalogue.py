@@ -40,10 +40,9 @@ class CatalogueReader:
         spec = self.current().get(function)
         if spec is None:
             return f"No worker has the function {function} now, so its result cannot be checked."
-        import jsonschema  # noqa: PLC0415 - needed only when a result is given, and slow to load
+        from vardy_worker.json_schemas import schema_validator  # noqa: PLC0415 - needed only here, and slow to load
 
-        validator = jsonschema.Draft202012Validator(spec.output_schema)
-        error = next(iter(validator.iter_errors(result)), None)
+        error = next(iter(schema_validator(spec.output_schema).iter_errors(result)), None)
         if error is None:
             return None
         if result is None:

@@ -157,6 +157,10 @@ def check_params_schema(schema: JsonObject) -> None:
         problem = f"params_schema is not a JSON Schema (2020-12): {error.message}"
     if not problem and schema.get("type") != "object":
         problem = 'params_schema must say {"type": "object"}: params are always an object.'
+    if not problem:
+        from vardy_worker.json_schemas import pattern_problem  # noqa: PLC0415 - the same
+
+        problem = pattern_problem(schema)
     if not problem and (reference := _lost_reference(schema, schema)):
         problem = f"params_schema refers to {reference[:100]}, which is no place in itself."
     if problem:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema import FormatChecker
 from jsonschema.validators import extend
 from pydantic import TypeAdapter
 from pydantic_core import to_json
@@ -25,6 +25,7 @@ from vardy_worker.contracts.functions import Catalogue, FunctionKind
 from vardy_worker.functions.arguments import in_order, read_object, to_stored, validate
 from vardy_worker.functions.problems import problem, unique, unknown_argument, wrong_type
 from vardy_worker.functions.subschema import ANY, Alternatives, at_pointer, expected, kinds, literals, step
+from vardy_worker.json_schemas import validator_class
 from vardy_worker.ports import BadArguments, GoodArguments
 
 if TYPE_CHECKING:
@@ -176,8 +177,9 @@ def _hole_problems(
 @lru_cache(maxsize=1)
 def _validator_class() -> Callable[..., Validator]:
     """JSON Schema in which a hole fits everywhere."""
-    keywords = {name: _unless_hole(keyword) for name, keyword in Draft202012Validator.VALIDATORS.items()}
-    made: Callable[..., Validator] = extend(Draft202012Validator, keywords)  # type: ignore[no-untyped-call] # the stubs leave it untyped
+    plain: Any = validator_class()
+    keywords = {name: _unless_hole(keyword) for name, keyword in plain.VALIDATORS.items()}
+    made: Callable[..., Validator] = extend(plain, keywords)  # type: ignore[no-untyped-call] # the stubs leave it untyped
     return made
 
 

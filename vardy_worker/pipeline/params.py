@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import jsonschema
-
 from vardy_worker.contracts.base import make_pointer
 from vardy_worker.contracts.errors import ErrorInfo
+from vardy_worker.json_schemas import schema_validator
 
 if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
     from vardy_worker.contracts.base import JsonObject
     from vardy_worker.contracts.recipe import Recipe
 
 
 def bad_params(recipe: Recipe, params: JsonObject) -> ErrorInfo | None:
     """`validation.params` with every problem in its details, or None when the params fit."""
-    validator = jsonschema.Draft202012Validator(recipe.params_schema)
+    try:
+        errors = list(schema_validator(recipe.params_schema).iter_errors(params))
+    except RecursionError:
+        return ErrorInfo(
+            code="validation.params",
+            message=f"The params schema of recipe {recipe.name} refers to itself without end; save a better one.",
+            details={"recipe": recipe.name, "version": recipe.version, "problems": []},
+        )
     problems = [
         {"at": make_pointer(tuple(error.absolute_path)), "rule": str(error.validator), "message": _explained(error)}
-        for error in sorted(validator.iter_errors(params), key=lambda error: list(map(str, error.absolute_path)))
+        for error in sorted(errors, key=lambda error: list(map(str, error.absolute_path)))
     ]
     if not problems:
         return None
@@ -30,7 +38,7 @@ def bad_params(recipe: Recipe, params: JsonObject) -> ErrorInfo | None:
     )
 
 
-def _explained(error: jsonschema.ValidationError) -> str:
+def _explained(error: ValidationError) -> str:
     where = ".".join(str(part) for part in error.absolute_path)
     subject = f"`{where}`" if where else "the object"
     expected = error.validator_value

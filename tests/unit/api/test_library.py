@@ -59,6 +59,7 @@ def test_a_bound_key_signs_the_review(api: ApiWorld) -> None:
         ("a", {"source": SOURCE, "from_job": "job_1"}, "request.invalid", "/source"),
         ("a", {"source": SOURCE, "params_schema": {"type": "nothing"}}, "recipe.invalid", PARAMS),
         ("a", {"source": SOURCE, "params_schema": {"type": "string"}}, "recipe.invalid", PARAMS),
+        ("a", {"source": SOURCE, "params_schema": {**OBJECT, "pattern": "(?=a)"}}, "recipe.invalid", PARAMS),
         (
             "a",
             {"source": SOURCE, "params_schema": {**OBJECT, "$ref": "https://example.org/s"}},
