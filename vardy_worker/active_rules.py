@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.functions import Catalogue
@@ -25,19 +24,16 @@ class ActiveRules:
     def __init__(self, documents: Documents, engine: RuleEngine) -> None:
         self._documents = documents
         self._engine = engine
-        self._lock = threading.Lock()
         self._cached: tuple[int, RuleSet] | None = None
 
     def current(self) -> RuleSet:
         """The active rules. Raises `RulesError` when the stored text cannot be used at all."""
         active = read_rules(self._documents)
-        with self._lock:
-            cached = self._cached
+        cached = self._cached
         if cached is not None and cached[0] == active.version:
             return cached[1]
         rules = self._engine.load(active.text, Catalogue())
-        with self._lock:
-            self._cached = (active.version, rules)
+        self._cached = (active.version, rules)
         return rules
 
     def evaluate(self, plan: PlanBody, facts: PlanFacts, *, rules: RuleSet | None = None) -> PolicyResult:
