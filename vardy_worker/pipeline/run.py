@@ -132,7 +132,7 @@ class RunInHand:
         except (FenceLost, StoreUnavailable):
             raise
         except Exception:
-            log.exception("run.not_writable", correlation_id=error.details["correlation_id"])
+            log.exception("run.crashed", correlation_id=error.details["correlation_id"])
             fresh = self.parts.store.get(self.job.id)
             if fresh is not None:
                 self.job = fresh.model_copy(update={"usage": self.job.usage, "timings": self.job.timings})
