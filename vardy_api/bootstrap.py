@@ -15,6 +15,7 @@ from vardy_api.late_queue import LateQueue
 from vardy_api.operations.facade import Ports, make_operations
 from vardy_worker.clock import SystemClock
 from vardy_worker.contracts.errors import RulesError, SettingsError, StoreUnavailable
+from vardy_worker.logs import get_logger
 from vardy_worker.queue import CeleryQueue, make_celery
 from vardy_worker.rules import CelRules
 from vardy_worker.store.connection import connect
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
     from vardy_api.operations.facade import Operations
     from vardy_worker.settings import Settings
+
+
+log = get_logger(__name__)
 
 
 def build_api(settings: Settings) -> Api:
@@ -61,7 +65,7 @@ def build_api(settings: Settings) -> Api:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         if isinstance(app, Api):
             app.began(asyncio.get_running_loop())
-        loading = threading.Thread(target=queue.load, name="vardy-load-queue")
+        loading = threading.Thread(target=_begin, args=(operations, queue), name="vardy-begin")
         loading.start()
         yield
         operations.jobs.stop_waiting()
@@ -71,6 +75,16 @@ def build_api(settings: Settings) -> Api:
         client.close()
 
     return make_app(operations, request_bytes_max=settings.request_bytes_max, lifespan=lifespan)
+
+
+def _begin(operations: Operations, queue: LateQueue) -> None:
+    """What need not be waited for before serving."""
+    queue.load()
+    try:
+        operations.service.ping()
+    except StoreUnavailable as error:
+        # It serves, and answers 503: whoever started it should see why.
+        log.warning("api.not_ready", reason=error.message)
 
 
 def apply_rules_file(operations: Operations, path: str) -> None:

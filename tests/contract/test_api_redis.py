@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import httpx
 import pytest
 import uvicorn
+from starlette.testclient import TestClient
+from structlog.testing import capture_logs
 
 from tests.support.api import approve, run_body
 from tests.support.factories import LEO, effect, plan, policy
@@ -353,6 +355,14 @@ def test_rules_that_cannot_be_stored_stop_the_start(settings: Settings, tmp_path
     away = settings.model_copy(update={"rules": str(file), "redis_url": "redis://127.0.0.1:1/0"})
     with pytest.raises(SettingsError, match="VARDY_RULES cannot be applied"):
         build_api(away)
+
+
+def test_a_start_without_redis_says_why_it_is_not_ready(settings: Settings) -> None:
+    away = settings.model_copy(update={"redis_url": "redis://127.0.0.1:1/0"})
+    with capture_logs() as logged, TestClient(build_api(away)) as client:
+        assert client.get("/readyz").status_code == httpx.codes.SERVICE_UNAVAILABLE
+    event = next(line for line in logged if line["event"] == "api.not_ready")
+    assert (event["log_level"], "VARDY_REDIS_URL" in event["reason"]) == ("warning", True)
 
 
 def test_a_missing_setting_stops_the_start() -> None:
