@@ -32,10 +32,9 @@ def settled(
 ) -> Change:
     """The job reaches a status in which a wait returns.
 
-    Plans that wait for people become due when they expire. Jobs that an operator may still
-    requeue are kept until told otherwise; all others for the retention time.
+    Plans that wait for people become due when they expire. Those and `PARTIAL` jobs, which
+    somebody must end, are kept for good; all others for the retention time.
     """
-    requeueable = to is Status.PARTIAL or (to is Status.FUNCTION_ERROR and job.plan is not None)
     waiting = to in WAITING_FOR_PEOPLE
     written = {"error": error, "stage": None, "settled_at_ms": now_ms, **(fields or {})}
     if expires_at_ms is not None:
@@ -54,7 +53,7 @@ def settled(
         ),
         due_at_ms=expires_at_ms if waiting else None,
         release=True,
-        retain_seconds=0 if requeueable or waiting else retain_seconds,
+        retain_seconds=0 if waiting or to is Status.PARTIAL else retain_seconds,
     )
 
 

@@ -443,6 +443,21 @@ def test_a_requeue_that_the_rules_refuse_leaves_a_failed_commit_as_it_was(parts:
     assert parts.job(job.id).status is Status.SUCCESS
 
 
+def test_a_failed_commit_is_removed_in_time_and_one_that_stopped_half_way_is_not(
+    parts: WorkerParts, target: Target
+) -> None:
+    target.failing["pay"] = [FunctionError("The account is closed.")]
+    failed = parts.committing(parts.effect(0, "pay", amount=1))
+    parts.committer().commit(failed.id)
+    stopped = parts.committing(parts.effect(0, "ring", who=1))
+    lose_worker(parts, stopped)
+    parts.committer().commit(stopped.id)
+    assert [parts.job(job.id).status for job in (failed, stopped)] == [Status.FUNCTION_ERROR, Status.PARTIAL]
+    parts.clock.forward(parts.settings.job_retention_seconds + 1)
+    assert parts.store.get(failed.id) is None
+    assert parts.job(stopped.id).status is Status.PARTIAL
+
+
 def test_a_requeue_that_the_rules_refuse_leaves_a_resolved_commit_as_it_was(parts: WorkerParts) -> None:
     job = parts.committing(parts.effect(0, "ring", who=1))
     lose_worker(parts, job)
