@@ -31,7 +31,7 @@ VERSION_MAX = 2**31
 WAIT_SECONDS_MAX = 60
 """The longest that one request waits for a job to settle."""
 
-Via = Literal["api", "cli", "panel", "callback"]
+Via = Literal["api", "cli"]
 """Where a decision came from."""
 
 

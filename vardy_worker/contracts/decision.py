@@ -28,7 +28,7 @@ class DecisionMessage(Contract):
 
 
 class Decision(Contract):
-    """A decision as recorded. `via` says where it came from: `api`, `cli`, `panel`, `callback`."""
+    """A decision as recorded. `via` says where it came from, such as `api` or `cli`."""
 
     decision: Choice
     digest: str
