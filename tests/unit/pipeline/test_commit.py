@@ -1,41 +1,17 @@
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-
 import pytest
 
-from tests.support.factories import LEA, NOW_MS
-from tests.support.worker import ALLOW_ALL, WorkerParts
-from vardy_worker import CallContext, FunctionError, Functions, verbs
-from vardy_worker.contracts.decision import Choice, Decision
+from tests.support.factories import NOW_MS
+from tests.support.target import Target, code, lose_worker, requeue, states, target_functions
+from tests.support.worker import WorkerParts
+from vardy_worker import FunctionError, Functions, verbs
 from vardy_worker.contracts.execution import Ref
 from vardy_worker.contracts.ids import idempotency_key
-from vardy_worker.contracts.job import JobRecord
 from vardy_worker.contracts.journal import EffectState
-from vardy_worker.contracts.policy import ApprovalNeed
 from vardy_worker.contracts.status import Status
-from vardy_worker.contracts.view import job_view
-from vardy_worker.ports import Change, Changed, Claimed
+from vardy_worker.ports import Changed, Claimed
 
 APPROVE_ALL = "default: approve\n"
 BLOCK_ALL = "default: block\n"
-
-
-@dataclass
-class Target:
-    """The remote system: remembers calls by key, and fails as a test wants it to."""
-
-    calls: list[tuple[str, str, dict[str, object]]] = field(default_factory=list)
-    failing: dict[str, list[BaseException]] = field(default_factory=dict)
-    before_return: object = None
-
-    def called(self, function: str, key: str, **args: object) -> None:
-        self.calls.append((function, key, args))
-        waiting = self.failing.get(function)
-        if waiting:
-            raise waiting.pop(0)
-
-    def keys(self, function: str) -> list[str]:
-        return [key for name, key, _ in self.calls if name == function]
 
 
 @pytest.fixture
@@ -45,57 +21,7 @@ def target() -> Target:
 
 @pytest.fixture
 def functions(target: Target) -> Functions:
-    functions = Functions()
-
-    @functions.write(idempotent=True, retries=2)
-    def pay(context: CallContext, amount: int) -> dict[str, int]:
-        """Pays, safely repeated."""
-        target.called("pay", context.idempotency_key, amount=amount)
-        return {"id": amount * 10}
-
-    @functions.write
-    def ring(context: CallContext, who: int) -> str:
-        """Rings a bell, not safely repeated."""
-        target.called("ring", context.idempotency_key, who=who)
-        return "rung"
-
-    @functions.write(idempotent=True, key_valid_seconds=60)
-    def book(context: CallContext, day: int) -> int:
-        """Books, safely repeated within a minute."""
-        target.called("book", context.idempotency_key, day=day)
-        return day
-
-    return functions
-
-
-@pytest.fixture
-def parts(functions: Functions) -> Iterator[WorkerParts]:
-    made = WorkerParts(functions)
-    made.host.start()
-    yield made
-    made.leases.stop()
-    made.host.stop()
-
-
-def states(job: JobRecord) -> list[EffectState]:
-    return [effect.state for effect in job_view(job).effects]
-
-
-def code(job: JobRecord) -> str:
-    return job.error.code if job.error else ""
-
-
-def lose_worker(parts: WorkerParts, job: JobRecord) -> None:
-    """A worker dies inside its call: the effect is STARTED, and nothing more is heard of it."""
-    parts.host.before_calls = _die
-    with pytest.raises(SystemExit):
-        parts.committer("doomed").commit(job.id)
-    parts.host.before_calls = None
-    parts.clock.forward(60)
-
-
-def _die() -> None:
-    raise SystemExit
+    return target_functions(target)
 
 
 # --- what goes well -----------------------------------------------------------------------
@@ -367,149 +293,3 @@ def test_a_fault_of_vardys_own_between_two_effects_forgets_no_outcome(parts: Wor
     assert (ended.status, code(ended)) == (Status.PARTIAL, "commit.failed")
     assert states(ended) == [EffectState.SUCCEEDED, EffectState.PENDING]
     assert "SECRET" not in ended.model_dump_json()
-
-
-# --- the check at the beginning ------------------------------------------------------------------
-
-
-def test_rules_that_block_by_now_stop_the_commit_before_its_first_effect(parts: WorkerParts, target: Target) -> None:
-    job = parts.committing(parts.effect(0, "pay", amount=1))
-    parts.apply_rules(BLOCK_ALL)
-    parts.committer().commit(job.id)
-    ended = parts.job(job.id)
-    assert (ended.status, code(ended)) == (Status.POLICY_BLOCKED, "policy.changed")
-    assert target.calls == []
-
-
-def test_rules_that_ask_for_an_approval_by_now_park_the_plan_as_a_new_revision(
-    parts: WorkerParts, target: Target
-) -> None:
-    job = parts.committing(parts.effect(0, "pay", amount=1))
-    parts.apply_rules(APPROVE_ALL)
-    parts.committer().commit(job.id)
-    parked = parts.job(job.id)
-    assert parked.status is Status.PENDING_APPROVAL
-    assert parked.revision == 2
-    assert parked.digest != job.digest
-    assert target.calls == []
-
-
-def test_an_approval_that_was_given_is_enough_under_stricter_rules_too(parts: WorkerParts) -> None:
-    parts.apply_rules(APPROVE_ALL)
-    job = parts.committing(parts.effect(0, "pay", amount=1), needs=(ApprovalNeed(rule=""),))
-    approved = Decision(decision=Choice.APPROVE, digest=job.digest, user=LEA, at_ms=NOW_MS)
-    parts.store.change(Change(job.id, frozenset({Status.COMMITTING}), set={"decisions": (approved,)}))
-    parts.committer().commit(job.id)
-    assert parts.job(job.id).status is Status.SUCCESS
-
-
-def test_laxer_rules_change_nothing(parts: WorkerParts) -> None:
-    job = parts.committing(parts.effect(0, "pay", amount=1))
-    parts.apply_rules("default: allow\nrules: [{name: x, on: [pay], then: allow}]\n")
-    parts.committer().commit(job.id)
-    ended = parts.job(job.id)
-    assert ended.status is Status.SUCCESS
-    assert ended.digest == job.digest
-
-
-def test_a_function_that_changed_stops_the_commit(parts: WorkerParts, target: Target) -> None:
-    stale = parts.effect(0, "pay", amount=1).model_copy(update={"version": "older"})
-    job = parts.committing(stale)
-    parts.committer().commit(job.id)
-    ended = parts.job(job.id)
-    assert (ended.status, code(ended)) == (Status.POLICY_BLOCKED, "plan.function_changed")
-    assert target.calls == []
-
-
-def requeue(parts: WorkerParts, job: JobRecord) -> None:
-    change = verbs.requeue(job, catalogue=parts.host.catalogue(), by="olga", now_ms=parts.clock.now_ms())
-    assert isinstance(parts.store.change(change), Changed)
-
-
-def test_a_requeue_that_the_rules_refuse_leaves_a_failed_commit_as_it_was(parts: WorkerParts, target: Target) -> None:
-    job = parts.committing(parts.effect(0, "pay", amount=1))
-    target.failing["pay"] = [FunctionError("The account is closed.")]
-    parts.committer().commit(job.id)
-    failed = parts.job(job.id)
-    assert failed.status is Status.FUNCTION_ERROR
-    requeue(parts, failed)
-    parts.apply_rules(BLOCK_ALL)
-    parts.committer().commit(job.id)
-    refused = parts.job(job.id)
-    assert (refused.status, code(refused)) == (Status.FUNCTION_ERROR, "policy.changed")
-    requeue(parts, refused)
-    parts.apply_rules(ALLOW_ALL)
-    parts.committer().commit(job.id)
-    assert parts.job(job.id).status is Status.SUCCESS
-
-
-def test_a_failed_commit_is_removed_in_time_and_one_that_stopped_half_way_is_not(
-    parts: WorkerParts, target: Target
-) -> None:
-    target.failing["pay"] = [FunctionError("The account is closed.")]
-    failed = parts.committing(parts.effect(0, "pay", amount=1))
-    parts.committer().commit(failed.id)
-    stopped = parts.committing(parts.effect(0, "ring", who=1))
-    lose_worker(parts, stopped)
-    parts.committer().commit(stopped.id)
-    assert [parts.job(job.id).status for job in (failed, stopped)] == [Status.FUNCTION_ERROR, Status.PARTIAL]
-    parts.clock.forward(parts.settings.job_retention_seconds + 1)
-    assert parts.store.get(failed.id) is None
-    assert parts.job(stopped.id).status is Status.PARTIAL
-
-
-def test_a_requeue_that_the_rules_refuse_leaves_a_resolved_commit_as_it_was(parts: WorkerParts) -> None:
-    job = parts.committing(parts.effect(0, "ring", who=1))
-    lose_worker(parts, job)
-    parts.committer().commit(job.id)
-    resolved = verbs.resolve(
-        parts.job(job.id),
-        0,
-        done=False,
-        result=None,
-        reason="It is not in the log.",
-        by="olga",
-        now_ms=parts.clock.now_ms(),
-        check_result=lambda _function, _result: None,
-    )
-    assert isinstance(parts.store.change(resolved), Changed)
-    requeue(parts, parts.job(job.id))
-    parts.apply_rules(BLOCK_ALL)
-    parts.committer().commit(job.id)
-    refused = parts.job(job.id)
-    assert (refused.status, code(refused)) == (Status.PARTIAL, "policy.changed")
-
-
-def test_a_resumed_commit_does_not_evaluate_again(parts: WorkerParts) -> None:
-    job = parts.committing(parts.effect(0, "pay", amount=1))
-    lose_worker(parts, job)
-    parts.apply_rules(BLOCK_ALL)
-    parts.committer().commit(job.id)
-    assert parts.job(job.id).status is Status.SUCCESS
-
-
-# --- cancelling -------------------------------------------------------------------------------------
-
-
-def test_a_cancel_before_the_first_effect_leaves_nothing_applied(parts: WorkerParts, target: Target) -> None:
-    job = parts.committing(parts.effect(0, "pay", amount=1))
-    parts.store.request_cancel(job.id, by="ana")
-    parts.committer().commit(job.id)
-    ended = parts.job(job.id)
-    assert (ended.status, code(ended)) == (Status.CANCELLED, "job.cancelled")
-    assert states(ended) == [EffectState.PENDING]
-    assert target.calls == []
-
-
-def test_a_cancel_between_effects_is_partial_and_keeps_what_was_done(parts: WorkerParts, target: Target) -> None:
-    job = parts.committing(parts.effect(0, "pay", amount=1), parts.effect(1, "ring", who=1))
-
-    def cancel() -> None:
-        parts.store.request_cancel(job.id, by="ana")
-
-    parts.host.before_calls = cancel
-    parts.committer().commit(job.id)
-    ended = parts.job(job.id)
-    assert (ended.status, code(ended)) == (Status.PARTIAL, "commit.cancelled")
-    assert states(ended) == [EffectState.SUCCEEDED, EffectState.PENDING]
-    assert target.keys("ring") == []
