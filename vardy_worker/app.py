@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from celery import signals
+from celery.platforms import SecurityWarning
 from kombu import Exchange, Queue
 
 from vardy_worker.contracts.errors import SettingsError, VardyError
@@ -77,6 +80,11 @@ def _queue(name: str) -> Queue:
 def run_worker(settings: Settings) -> None:
     """Serves the queues of the settings until SIGTERM or Ctrl-C; running jobs are finished first."""
     settings.need("redis_url", "functions")
+    configure_logs(settings.log_format, settings.log_level)
+    # One line of the log says it in place of Celery's eight.
+    warnings.simplefilter("ignore", SecurityWarning)
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        log.warning("worker.runs_as_root")
     create_app(settings).worker_main(
         # Its own two lines say what the banner would.
         ["--quiet", "worker", "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel=WARNING"]

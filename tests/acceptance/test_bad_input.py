@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from typing import TYPE_CHECKING
@@ -117,6 +118,8 @@ def test_a_wrong_functions_module_stops_the_worker_and_says_what_to_fix(
     said = fails("worker", folder=tmp_path, VARDY_REDIS_URL=NOBODY, VARDY_FUNCTIONS=functions)
     assert named in said
     assert said.count("worker.not_started") == 1
+    assert said.count("worker.runs_as_root") == (os.geteuid() == 0)
+    assert "SecurityWarning" not in said
     assert "Traceback" not in said
     assert "of the company" not in said
 
