@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pydantic import Field
 
 from vardy_worker.contracts.base import Contract
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -26,3 +31,11 @@ class Limits(Contract):
     output_bytes_max: int = Field(256 * KIB, ge=4, description="what a program returns")
     console_bytes_max: int = Field(64 * KIB, ge=0, description="captured console text")
     generation_attempts: int = Field(2, ge=1, le=10, description="model answers asked for one program")
+
+    def lowered(self, wanted: Mapping[str, float]) -> Limits:
+        """These limits with those that a request wants lower; one that is higher changes nothing.
+
+        Raises pydantic's `ValidationError` for a name or value that there is not.
+        """
+        asked = Limits.model_validate(wanted).model_dump(include=set(wanted))
+        return self.model_copy(update={name: min(value, getattr(self, name)) for name, value in asked.items()})

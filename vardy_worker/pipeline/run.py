@@ -24,7 +24,6 @@ from vardy_worker.contracts.errors import (
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.ids import new_id
 from vardy_worker.contracts.job import Mode
-from vardy_worker.contracts.limits import Limits
 from vardy_worker.contracts.policy import PolicyResult, Verdict
 from vardy_worker.contracts.status import Stage, Status
 from vardy_worker.logs import get_logger
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from vardy_worker.active_rules import ActiveRules
     from vardy_worker.contracts.functions import Catalogue
     from vardy_worker.contracts.job import Attempt, JobRecord, Usage
+    from vardy_worker.contracts.limits import Limits
     from vardy_worker.contracts.plan import Plan
     from vardy_worker.contracts.program import Program
     from vardy_worker.leases import Hold, LeaseKeeper
@@ -100,9 +100,8 @@ class RunInHand:
     """The functions that this job's user may use."""
 
     def __post_init__(self) -> None:
-        lowered = self.job.submission.limits
-        self.limits = Limits.model_validate(self.parts.settings.limits.model_dump() | lowered)
         submission = self.job.submission
+        self.limits = self.parts.settings.limits.lowered(submission.limits)
         self.catalogue = self.parts.host.catalogue().for_user(submission.user.roles, submission.functions)
 
     def advance(self, *, deliveries: int) -> None:
