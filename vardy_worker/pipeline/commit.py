@@ -86,29 +86,31 @@ class CommitPipeline:
         if claim.deliveries > self.settings.delivery_attempts_max:
             self._give_up(job, committer)
             return
-        if not job.commit_checked:
-            stopped = self._check(job, committer)
-            if stopped is not None:
-                apply(self.store, stopped)
-                log.info("commit.refused", status=stopped.to)
-                return
-            apply(
-                self.store,
-                Change(
-                    job_id=job.id,
-                    expect_status=COMMITTING,
-                    expect_fence=claim.fence,
-                    set={"commit_checked": True},
-                ),
-            )
         try:
-            self._settle(job, committer, started)
+            if job.commit_checked or self._may_begin(job, committer):
+                self._settle(job, committer, started)
         except (FenceLost, StoreUnavailable):
             raise
         except Exception:
             correlation_id = new_id("err")
             log.exception("commit.crashed", correlation_id=correlation_id)
             self._crashed(job, committer, correlation_id)
+
+    def _may_begin(self, job: JobRecord, committer: Committer) -> bool:
+        """Checks the plan once more, and writes what came of it."""
+        stopped = self._check(job, committer)
+        if stopped is not None:
+            apply(self.store, stopped)
+            log.info("commit.refused", status=stopped.to)
+            return False
+        checked = Change(
+            job_id=job.id,
+            expect_status=COMMITTING,
+            expect_fence=committer.fence,
+            set={"commit_checked": True},
+        )
+        apply(self.store, checked)
+        return True
 
     def _crashed(self, job: JobRecord, committer: Committer, correlation_id: str) -> None:
         """The last resort: a fault of Vardy's own ends the commit with all that is known of it.
