@@ -194,7 +194,8 @@ def _state_text(effect: EffectView) -> Text:
 
 
 def _rules_of(effect: EffectView) -> str:
-    return ", ".join(map(visible, effect.rules)) or "default"
+    failed = [f"{effect.failed_rule} (failed)"] if effect.failed_rule else []
+    return ", ".join(map(visible, [*failed, *effect.rules])) or "default"
 
 
 def _reasons(out: Output, effects: Sequence[EffectView]) -> None:

@@ -60,7 +60,11 @@ class PlanView(Contract):
 
 
 class EffectView(Contract):
-    """One effect with its verdict and where its commit stands."""
+    """One effect with its verdict and where its commit stands.
+
+    `rules` are those that matched; empty when the default applied, or `failed_rule`, which
+    could not be evaluated, blocks alone.
+    """
 
     seq: int
     function: str
@@ -68,6 +72,7 @@ class EffectView(Contract):
     refs: tuple[Ref, ...] = ()
     verdict: Verdict
     rules: tuple[str, ...] = ()
+    failed_rule: str = ""
     message: str = ""
     state: EffectState = EffectState.PENDING
     idempotency_key: str
@@ -185,6 +190,7 @@ def _effect_views(job: JobRecord) -> tuple[EffectView, ...]:
             refs=effect.refs,
             verdict=verdicts[effect.seq].verdict,
             rules=verdicts[effect.seq].rules,
+            failed_rule=verdicts[effect.seq].failed_rule,
             message=verdicts[effect.seq].message,
             state=record.state,
             idempotency_key=record.idempotency_key,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.support.factories import effect
+from tests.support.factories import RULES_DIGEST, effect
 from vardy_api.cli.exits import ExitCode
 from vardy_worker.contracts.execution import ConsoleLine, Ref
 from vardy_worker.contracts.job import ConsoleRecord
+from vardy_worker.contracts.policy import EffectVerdict, PolicyResult, Verdict
 from vardy_worker.contracts.status import Status
 
 if TYPE_CHECKING:
@@ -153,3 +154,11 @@ def test_a_planned_job_is_committed_by_the_digest_that_was_shown(cli: Cli, world
 def test_a_job_without_a_plan_cannot_be_committed(cli: Cli, world: ApiWorld) -> None:
     ran = cli("jobs", "commit", world.job().id, "--yes", "--json")
     assert (ran.code, ran.problem["code"]) == (ExitCode.CONFLICT, "plan.none")
+
+
+def test_a_rule_that_failed_is_named_where_it_blocks(cli: Cli, world: ApiWorld) -> None:
+    blocked = EffectVerdict(seq=0, verdict=Verdict.BLOCK, message="Rule `sums` failed.", failed_rule="sums")
+    judged = PolicyResult(verdict=Verdict.BLOCK, rules_digest=RULES_DIGEST, effects=(blocked,))
+    job = world.job(Status.POLICY_BLOCKED, effects=(effect(),), policy=judged)
+    assert "sums (failed)" in cli("jobs", "show", job.id).out
+    assert cli("jobs", "show", job.id, "--json").json["effects"][0]["failed_rule"] == "sums"
