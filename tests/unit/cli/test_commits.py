@@ -98,6 +98,9 @@ def test_resolving_as_done_takes_the_result_that_a_later_effect_needs(cli: Cli, 
 def test_resolving_must_say_what_and_how(cli: Cli, world: ApiWorld) -> None:
     job = stopped(world, EffectState.UNKNOWN)
     assert "--done or --not-done" in cli("commits", "resolve", job.id, "1", "--reason", "x").err
+    both = cli("commits", "resolve", job.id, "1", "--done", "--not-done", "--reason", "x")
+    assert both.code == ExitCode.USAGE
+    assert "either --done or --not-done" in both.err
     assert "--reason" in cli("commits", "resolve", job.id, "1", "--done").err
     with_result = cli("commits", "resolve", job.id, "1", "--not-done", "--reason", "x", "--result", "1")
     assert with_result.code == ExitCode.USAGE

@@ -40,9 +40,9 @@ Result = Annotated[
         metavar="JSON|@FILE", help="What the function returned; needed where a later effect or the output refers to it."
     ),
 ]
-Done = Annotated[
-    bool | None,
-    typer.Option("--done/--not-done", help="Whether the effect was applied at the target.", show_default=False),
+Done = Annotated[bool, typer.Option("--done", help="The effect was applied at the target.", show_default=False)]
+NotDone = Annotated[
+    bool, typer.Option("--not-done", help="The effect was not applied at the target.", show_default=False)
 ]
 
 
@@ -135,7 +135,8 @@ def resolve(
     job: options.JobId,
     seq: Seq,
     *,
-    done: Done = None,
+    done: Done = False,
+    not_done: NotDone = False,
     result: Result = None,
     reason: options.Reason = "",
     user: options.User = None,
@@ -145,8 +146,8 @@ def resolve(
     """Say of an effect whose outcome is unknown whether it was applied. Starts nothing."""
     from vardy_api.cli import operating  # noqa: PLC0415 - see `vardy_api.cli`
 
-    if done is None:
-        raise usage_error("Say what you found out: --done or --not-done.")
+    if done == not_done:
+        raise usage_error("Say what you found out: either --done or --not-done.")
     if not reason.strip():
         raise usage_error('Say how you found out: --reason "…".')
     value = None if result is None else options.parse_json(result, "--result")
