@@ -91,7 +91,9 @@ class Vardy:
     ) -> None:
         """Connects to `url` with `api_key`; by default `VARDY_URL` and `VARDY_API_KEY`."""
         self.url = (url or os.environ.get("VARDY_URL") or "http://127.0.0.1:8000").rstrip("/")
-        key = api_key if api_key is not None else os.environ.get("VARDY_API_KEY", "")
+        key = (api_key if api_key is not None else os.environ.get("VARDY_API_KEY", "")).strip()
+        if not (key.isascii() and key.isprintable()):
+            raise ClientError("The API key has characters that no key has.", code="auth.invalid")
         self._on_approval = on_approval
         self._via: Via = via
         self._pause = pause

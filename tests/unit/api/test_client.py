@@ -375,3 +375,15 @@ def test_several_threads_share_one_client(api: ApiWorld, vardy: Vardy) -> None:
     for thread in threads:
         thread.join()
     assert seen == [job.id] * 8
+
+
+@pytest.mark.parametrize("key", ["vk_b\u00e4d", "vk_1\nX-Other: 1", "vk_\x00"], ids=ascii)
+def test_a_key_that_no_header_can_carry_is_refused_without_repeating_it(key: str) -> None:
+    with pytest.raises(ClientError) as raised:
+        Vardy("http://vardy", api_key=key)
+    assert raised.value.code == "auth.invalid"
+    assert key not in raised.value.message
+
+
+def test_a_key_may_end_in_the_newline_of_the_file_it_was_read_from(api: ApiWorld) -> None:
+    assert api.vardy(api.token() + "\n").functions().functions
