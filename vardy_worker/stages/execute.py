@@ -237,10 +237,7 @@ class _Bridge:
         return CallFailure(code=error.code, message=seen or error.message)
 
     def _place(self, call: GuestCall) -> JsonObject:
-        place: JsonObject = {"function": call.function}
-        if call.line:
-            place |= {"line": self.given.program.model_line(call.line), "column": call.column}
-        return place
+        return {"function": call.function, **_place(self.given.program, call.line, call.column)}
 
     def _bad_arguments(self, call: GuestCall, bad: BadArguments) -> ErrorInfo:
         first = bad.problems[0]
@@ -256,13 +253,19 @@ class _Bridge:
         raise StopProgram
 
 
+def _place(program: Program, line: int, column: int) -> JsonObject:
+    """`line` in what the model wrote, and `program_line` in the program as the job shows it."""
+    if not line:
+        return {}
+    return {"line": program.model_line(line), "column": column, "program_line": line}
+
+
 def _thrown(outcome: Threw, bridge: _Bridge, program: Program) -> ErrorInfo:
     failure = bridge.failures.get(outcome.call_id) if outcome.call_id is not None else None
     if failure is not None:
         return failure
     details: JsonObject = {"name": outcome.name}
-    if outcome.line:
-        details |= {"line": program.model_line(outcome.line), "column": outcome.column}
+    details |= _place(program, outcome.line, outcome.column)
     said = outcome.message or "(no message)"
     if outcome.code == "execution.thrown":
         said = f"The program threw {outcome.name or 'an error'}: {said}"
@@ -293,6 +296,5 @@ def _limit_error(outcome: LimitHit, program: Program) -> ErrorInfo:
     if outcome.function:
         sentence += f", in a call of {outcome.function}"
         details["function"] = outcome.function
-    if outcome.line:
-        details |= {"line": program.model_line(outcome.line), "column": outcome.column}
+    details |= _place(program, outcome.line, outcome.column)
     return ErrorInfo(code=outcome.code, message=sentence + ".", details=details)

@@ -107,6 +107,7 @@ def test_a_limit_that_a_call_broke_names_the_call_and_its_place(parts: WorkerPar
     assert job.error is not None
     assert job.error.message.endswith("(VARDY_CALL_ARGS_BYTES_MAX), in a call of count_orders.")
     assert (job.error.details["line"], job.error.details["column"]) == (4, 9), "the line the model wrote"
+    assert job.error.details["program_line"] == 2, "the line of the program that the job shows"
 
 
 def test_the_console_is_kept_apart_from_the_job(parts: WorkerParts) -> None:

@@ -161,7 +161,7 @@ function engineEnd(name, message) {
   if (name === "InternalError" && (message === "out of memory" || message === "string too long")) return "memory";
   if (name === "RangeError") {
     if (message === "invalid array buffer length" || message === "invalid string length") return "memory";
-    if (message === "BigInt is too large to allocate" || message === "invalid array length") return "memory";
+    if (message === "BigInt is too large to allocate") return "memory";
   }
   return "";
 }
