@@ -43,6 +43,9 @@ _JUDGING = frozenset({"filter", "some", "every", "find", "findIndex", "findLast"
 _SAME_LIST = frozenset({"filter", "slice", "concat", "reverse", "flat", "toReversed", "values"})
 _ELEMENTS = frozenset({"find", "findLast", "at", "pop", "shift"})
 _COERCIONS = frozenset({"String", "Number", "Boolean", "BigInt", "parseInt", "parseFloat", "isNaN", "isFinite"})
+_COMPARING = frozenset({"includes", "indexOf", "lastIndexOf", "has", "get"})
+"""Methods of lists, sets and maps that look for their first argument."""
+_TYPE_TESTS = frozenset({"isArray", "isInteger", "isSafeInteger", "isFinite", "isNaN"})
 _TAKES_APART = frozenset({"keys", "values", "entries", "assign", "fromEntries", "stringify"})
 _HINT = (
     "A write is only planned here; its result exists after commit. Pass it, or a property of it, "
@@ -352,7 +355,7 @@ def check_write_results(subject: Subject, findings: Findings) -> None:
     for node in subject.tree.nodes:
         for part, how in _uses(flow, node):
             held = flow.holds(part)
-            if held is _Holds.RESULT or (held is _Holds.LIST and how in _COERCES_LISTS):
+            if held is _Holds.RESULT or (held is _Holds.LIST and how in _LOOKS_INTO_LISTS):
                 findings.add(
                     "program.write_result_used",
                     part,
@@ -391,7 +394,9 @@ _LOOKED_AT = {
     "for_in_statement": ("right", "looped over"),
     "subscript_expression": ("index", "used as a key"),
 }
-_COERCES_LISTS = frozenset({"put into a text", "asked for `join()`", "asked for `toString()`"})
+_WITH_DEFAULT = frozenset({"object_assignment_pattern", "assignment_pattern"})
+_SIFTED = "sifted by its truth"
+_LOOKS_INTO_LISTS = frozenset({"put into a text", "asked for `join()`", "asked for `toString()`", _SIFTED})
 _TAKEN_IN = {
     "spread_element": "spread",
     "template_substitution": "put into a text",
@@ -423,14 +428,35 @@ def _calls(flow: _Flow, node: Node) -> list[tuple[Node, str]]:
     if method is None:
         return []
     receiver, name = method
-    if is_free(flow.names, receiver, "Math"):
-        return [(argument, "computed with") for argument in arguments]
-    if name in _TAKES_APART and (is_free(flow.names, receiver, "Object") or is_free(flow.names, receiver, "JSON")):
-        return [(argument, "taken apart") for argument in arguments]
-    if name in {"then", "catch", "finally"}:
-        return []
+    of_language = _language_calls(flow, receiver, name, arguments)
+    if of_language or name in {"then", "catch", "finally"}:
+        return of_language
+    if name in _JUDGING and arguments and flow.names.free_name(bare(arguments[0])) == "Boolean":
+        return [(receiver, _SIFTED)]
     judged = _judged_by(flow, arguments[0]) if name in _JUDGING and arguments else []
-    return [(receiver, f"asked for `{name}()`"), *((part, "used as a condition") for part in judged)]
+    sought = arguments[:1] if name in _COMPARING else []
+    return [
+        (receiver, f"asked for `{name}()`"),
+        *((part, "used as a condition") for part in judged),
+        *((part, "compared") for part in sought),
+    ]
+
+
+def _language_calls(flow: _Flow, receiver: Node, name: str, arguments: list[Node]) -> list[tuple[Node, str]]:
+    """What the functions of `Math`, `Object`, `JSON`, `Array` and `Number` look at."""
+
+    def of(*names: str) -> bool:
+        return any(is_free(flow.names, receiver, one) for one in names)
+
+    if of("Math"):
+        return [(argument, "computed with") for argument in arguments]
+    if name in _TAKES_APART and of("Object", "JSON"):
+        return [(argument, "taken apart") for argument in arguments]
+    if name == "is" and of("Object"):
+        return [(argument, "compared") for argument in arguments]
+    if name in _TYPE_TESTS and of("Array", "Number"):
+        return [(argument, "asked what it is") for argument in arguments[:1]]
+    return []
 
 
 def _judged_by(flow: _Flow, callback: Node) -> list[Node]:
@@ -455,4 +481,6 @@ def _patterns(flow: _Flow, node: Node) -> list[tuple[Node, str]]:
         return [(value, "looped over")]
     if target.kind == "object_pattern" and any(child.kind == "rest_pattern" for child in target.named_children()):
         return [(value, "spread")]
+    if target.kind == "object_pattern" and any(node.kind in _WITH_DEFAULT for node in target.walk()):
+        return [(value, "looked into for a default")]
     return []

@@ -47,6 +47,10 @@ TICKET = "await create_ticket({customer_id: 1, title: 'a'})"
         f"const t = params.x ? {TICKET} : null; return {{ t }};",
         f"const t = {TICKET}; console.log(t); return 1;",
         f"const byName = {{}}; byName.first = {TICKET}; return byName;",
+        f"const t = {TICKET}; const m = new Map(); m.set('first', t.id); return m.get('first');",
+        f"const t = {TICKET}; const kinds = ['a']; return {{ t, known: kinds.includes('a') }};",
+        f"const t = {TICKET}; const names = ['a', ''].filter(Boolean); return {{ t, names }};",
+        "const { id = 5 } = await get_customer({customer_id: 1}); return id;",
         (
             "const [t, c] = await Promise.all([create_ticket({customer_id: 1, title: 'a'}), "
             "get_customer({customer_id: 1})]); return c.name + 'x';"
@@ -68,6 +72,17 @@ def test_handing_a_write_s_result_on_passes(codes: Codes, body: str) -> None:
         f"const r = {MAIL}; if (r) return 1; return 2;",
         f"if ({MAIL}) return 1; return 2;",
         f"const r = {MAIL}; return r.status === 'done';",
+        f"const r = {MAIL}; return ['done', 'sent'].includes(r.status);",
+        f"const r = {MAIL}; return [1, 2].indexOf(r.id) >= 0;",
+        f"const r = {MAIL}; return new Set([1]).has(r.id);",
+        f"const r = {MAIL}; const names = new Map([[1, 'x']]); return names.get(r.id);",
+        f"const r = {MAIL}; return Object.is(r.status, 'done');",
+        f"const r = {MAIL}; return Number.isInteger(r.id);",
+        f"const r = {MAIL}; return Array.isArray(r.list);",
+        f"const r = {MAIL}; return [r.id, 0].filter(Boolean);",
+        f"const r = {MAIL}; return [r.ok].every(Boolean);",
+        f"const {{ id = 5 }} = {TICKET}; return id;",
+        f"const {{ owner: {{ id: n = 5 }} }} = {TICKET}; return n;",
         f"const r = {MAIL}; return r ?? params.x;",
         f"const r = {MAIL}; return r.id || 0;",
         f"const r = {MAIL}; return r && r.id;",
