@@ -343,6 +343,7 @@ class Sandbox(Protocol):
         `handle` gets the calls of one tick, in call order, and returns their replies in the
         same order; it runs in the caller's thread. It may raise `StopProgram`. Time spent
         in it counts against the deadline; it is never interrupted, so it must bound itself.
+        Raises `SettingsError` when no child can be started on this machine.
         """
 
     def close(self) -> None:

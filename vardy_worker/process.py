@@ -59,8 +59,8 @@ class WorkerProcess:
 
     @property
     def exhausted(self) -> bool:
-        """Too many functions hang in threads that nothing can end; the process should be replaced."""
-        return self.host.exhausted
+        """The process should be replaced: too many functions hang for good, or no sandbox can be started."""
+        return self.host.exhausted or (self.runs is not None and self.runs.unfit.is_set())
 
     def run(self, job_id: str) -> None:
         """The run task."""

@@ -36,8 +36,8 @@ def register_tasks(celery: Celery, worker: Callable[[], WorkerProcess]) -> None:
 def drain_if_exhausted(worker: WorkerProcess) -> None:
     """Asks this process to finish its jobs and end, for its supervisor to start a fresh one.
 
-    A function that hangs in a thread cannot be killed; so many of them leave no thread for
-    the next call.
+    A function that hangs in a thread cannot be killed, and many of them leave no thread for
+    the next call; a process without a sandbox can run nothing.
     """
     if worker.exhausted:
         log.error("worker.exhausted", worker=worker.name)

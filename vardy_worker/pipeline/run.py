@@ -10,6 +10,7 @@ program that was stored before it first ran.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from vardy_worker.contracts.errors import (
     FenceLost,
     QueueUnavailable,
     RulesError,
+    SettingsError,
     StoreUnavailable,
 )
 from vardy_worker.contracts.events import Event
@@ -66,6 +68,8 @@ class RunPipeline:
     clock: Clock
     settings: Settings
     worker: str
+    unfit: threading.Event = field(default_factory=threading.Event)
+    """Set when no sandbox can be started in this process, which should then be replaced."""
 
     def run(self, job_id: str) -> None:
         """Takes one job as far as it goes. Safe to call any number of times."""
@@ -85,6 +89,10 @@ class RunPipeline:
                 log.warning("run.taken_over", reason=error.message)
             except StoreUnavailable as error:
                 log.warning("run.left_to_the_reconciler", reason=error.message)
+            except SettingsError as error:
+                log.error("run.handed_back", reason=error.message)  # noqa: TRY400 - one sentence
+                self.unfit.set()
+                work.hand_back()
 
 
 @dataclass(slots=True)
@@ -111,7 +119,7 @@ class RunInHand:
             return
         try:
             self._advance()
-        except (FenceLost, StoreUnavailable):
+        except (FenceLost, StoreUnavailable, SettingsError):
             raise
         except Exception:
             # The last resort: a fault of Vardy's own settles the job instead of killing workers in turn.
@@ -136,6 +144,11 @@ class RunInHand:
             if fresh is not None:
                 self.job = fresh.model_copy(update={"usage": self.job.usage, "timings": self.job.timings})
                 self.settle(Status.EXECUTION_ERROR, error=error)
+
+    def hand_back(self) -> None:
+        """Leaves the job to another worker: that this one is unfit says nothing about the job."""
+        due_at_ms = self.parts.clock.now_ms() + PUBLISH_GRACE_MS
+        self.write({}, to=Status.RUNNING, events=(), due_at_ms=due_at_ms, release=True)
 
     def _advance(self) -> None:
         queued_ms = max((self.job.started_at_ms or 0) - self.job.created_at_ms, 0)

@@ -3,9 +3,11 @@ from typing import Any
 import pytest
 
 from tests.support.factories import submission
-from tests.support.fakes import AnsweringModel, Guest, fenced
+from tests.support.fakes import AnsweringModel, Guest, PlayedSandbox, fenced
 from tests.support.runs import READS, outcome, run
 from tests.support.worker import WorkerParts
+from vardy_worker.contracts.errors import SettingsError
+from vardy_worker.contracts.execution import SandboxOutcome
 from vardy_worker.contracts.job import JobRecord
 from vardy_worker.contracts.model import ModelReply
 from vardy_worker.contracts.status import Stage, Status
@@ -123,3 +125,17 @@ def test_half_of_a_surrogate_pair_in_an_answer_is_one_odd_character(parts: Worke
     job = run(parts, model=AnsweringModel(*["I am sorry \ud83d, no."] * 2))
     assert outcome(job) == (Status.GENERATION_ERROR, "generation.no_program")
     assert job.attempts[0].text == "I am sorry \ufffd, no."
+
+
+def test_a_worker_without_a_sandbox_hands_its_job_back_uncounted(parts: WorkerParts) -> None:
+    class NoSandbox(PlayedSandbox):
+        def run(self, *_: object) -> SandboxOutcome:
+            raise SettingsError("No child can be started on this machine.")
+
+    job = parts.submit(submission())
+    unfit = parts.runner(AnsweringModel(fenced(READS)), NoSandbox(lambda _: None))
+    unfit.run(job.id)
+    assert unfit.unfit.is_set()
+    back = parts.job(job.id)
+    assert (back.status, back.deliveries, back.lease_until_ms) == (Status.RUNNING, 0, 0)
+    assert run(parts, lambda _: "done", model=AnsweringModel(), job=job).output == "done"
