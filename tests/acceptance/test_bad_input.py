@@ -175,8 +175,8 @@ Send = tuple[str, str, dict[str, object]]
 @pytest.mark.parametrize(
     ("send", "status", "code", "named"),
     [
-        (("POST", "/v1/run", {"content": b'{"request": '}), 400, "request.malformed", "JSON"),
-        (("POST", "/v1/run", {"content": b"\xff\xfe"}), 400, "request.malformed", "JSON"),
+        (("POST", "/v1/run", {"content": b'{"request": '}), 422, "request.malformed", "JSON"),
+        (("POST", "/v1/run", {"content": b"\xff\xfe"}), 422, "request.malformed", "JSON"),
         (("POST", "/v1/run", {"json": {"user": {"id": "ana"}}}), 422, "request.invalid", "request"),
         (
             ("POST", "/v1/run", {"json": {"request": "x", "user": {"id": "ana"}, "mod": 1}}),

@@ -82,6 +82,7 @@ JOB_ERRORS: Mapping[str, Status] = MappingProxyType(
         "policy.expired": Status.POLICY_BLOCKED,
         "policy.changed": Status.POLICY_BLOCKED,
         "plan.function_changed": Status.POLICY_BLOCKED,
+        "plan.damaged": Status.POLICY_BLOCKED,
         "commit.failed": Status.PARTIAL,
         "commit.unknown": Status.PARTIAL,
         "commit.cancelled": Status.PARTIAL,
@@ -99,7 +100,7 @@ Two say why a requeue went nowhere and leave the status as it was (`PARTIAL` or
 
 PROBLEMS: Mapping[str, tuple[int, str]] = MappingProxyType(
     {
-        "request.malformed": (400, "The body is not JSON"),
+        "request.malformed": (422, "The body is not JSON"),
         "request.invalid": (422, "The request does not fit its schema"),
         "request.too_large": (413, "The body is too large"),
         "request.not_found": (404, "There is no such address"),

@@ -56,6 +56,9 @@ class Submission(Contract):
         if (self.request is None) == (self.recipe is None):
             msg = "give exactly one of `request` and `recipe`"
             raise ValueError(msg)
+        if self.request is not None and not self.request.strip():
+            msg = "`request` is blank; say what is asked"
+            raise ValueError(msg)
         return self
 
 

@@ -41,6 +41,11 @@ class Plan(Contract):
     digest: str
     text: str
 
+    @property
+    def is_intact(self) -> bool:
+        """Whether the text still is what the digest names, and so what was approved."""
+        return hashlib.sha256(self.text.encode()).hexdigest() == self.digest
+
     def body(self) -> PlanBody:
         """The effects, read back from the exact text that was hashed: the same values, and so the same text again."""
         if not _MAY_BE_LARGE.search(self.text):

@@ -87,7 +87,9 @@ class CommitPipeline:
             self._give_up(job, committer)
             return
         try:
-            if job.commit_checked or self._may_begin(job, committer):
+            if job.plan is not None and not job.plan.is_intact:
+                apply(self.store, self._refuse(job, committer, _damaged(job)))
+            elif job.commit_checked or self._may_begin(job, committer):
                 self._settle(job, committer, started)
         except (FenceLost, StoreUnavailable):
             raise
@@ -321,3 +323,13 @@ class CommitPipeline:
             msg = f"job {job.id} has no plan to commit"
             raise ValueError(msg)
         return self.rules.evaluate(job.plan.body(), plan_facts(job, self.host.catalogue()))
+
+
+def _damaged(job: JobRecord) -> ErrorInfo:
+    log.error("commit.plan_damaged")
+    return ErrorInfo(
+        code="plan.damaged",
+        message="The stored plan is not the one that its digest names, so nothing more of it is executed. "
+        "Somebody or something changed the store; submit the job again.",
+        details={"digest": job.digest},
+    )

@@ -42,14 +42,14 @@ JSON = {"Content-Type": "application/json"}
 )
 def test_what_is_not_json_is_refused_with_the_reason(http: httpx.Client, content: bytes, said: str) -> None:
     answer = http.post("/v1/run", content=content, headers=JSON)
-    assert (answer.status_code, answer.json()["code"]) == (400, "request.malformed")
+    assert (answer.status_code, answer.json()["code"]) == (422, "request.malformed")
     assert said in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("headers", [{}, {"Content-Type": "text/plain"}, {"Content-Type": "multipart/form-data"}])
 def test_a_body_that_is_not_called_json_is_refused(http: httpx.Client, headers: dict[str, str]) -> None:
     answer = http.post("/v1/run", content=json.dumps(run_body()).encode(), headers=headers)
-    assert (answer.status_code, answer.json()["code"]) == (400, "request.malformed")
+    assert (answer.status_code, answer.json()["code"]) == (422, "request.malformed")
 
 
 def test_a_request_without_a_body_says_that_it_is_needed(http: httpx.Client) -> None:

@@ -60,6 +60,7 @@ def test_a_lost_message_does_not_lose_the_job(
         ({"limits": {"calls_max": 257}}, "/limits/calls_max"),
         ({"limits": {"calls_max": 2.5}}, "/limits/calls_max"),
         ({"limits": {"execute_seconds_max": 0}}, "/limits/execute_seconds_max"),
+        ({"request": "  \n"}, ""),
         ({"functions": ["list_payment"]}, "/functions/0"),
         ({"functions": ["list_salaries"]}, "/functions/0"),
         ({"callback_url": "https://example.org"}, "/callback_url"),

@@ -163,3 +163,14 @@ def test_a_cancel_between_effects_is_partial_and_keeps_what_was_done(parts: Work
     assert (ended.status, code(ended)) == (Status.PARTIAL, "commit.cancelled")
     assert states(ended) == [EffectState.SUCCEEDED, EffectState.PENDING]
     assert target.keys("ring") == []
+
+
+def test_a_plan_that_is_not_what_its_digest_names_is_not_executed(parts: WorkerParts, target: Target) -> None:
+    job = parts.committing(parts.effect(0, "pay", amount=5))
+    assert job.plan is not None
+    damaged = job.plan.model_copy(update={"text": job.plan.text.replace('"amount":5', '"amount":999')})
+    parts.store.change(Change(job.id, frozenset({Status.COMMITTING}), set={"plan": damaged}))
+    parts.committer().commit(job.id)
+    ended = parts.job(job.id)
+    assert (ended.status, code(ended)) == (Status.POLICY_BLOCKED, "plan.damaged")
+    assert target.calls == []
