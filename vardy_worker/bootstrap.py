@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from celery import Celery
 
+    from vardy_worker.adapters.sandbox import ChildSandbox
     from vardy_worker.pipeline.commit import CommitPipeline
     from vardy_worker.pipeline.run import RunPipeline
     from vardy_worker.settings import Settings
@@ -76,7 +77,8 @@ def build_worker(settings: Settings, celery: Celery) -> WorkerProcess:
         leases=LeaseKeeper(store, clock),
         clock=clock,
     )
-    runs = _runs(parts) if "run" in settings.worker_queues else None
+    sandbox = _sandbox(parts) if "run" in settings.worker_queues else None
+    runs = None if sandbox is None else _runs(parts, sandbox)
     commits = _commits(parts) if "commit" in settings.worker_queues else None
     reconciler = Reconciler(
         store=store,
@@ -85,6 +87,7 @@ def build_worker(settings: Settings, celery: Celery) -> WorkerProcess:
         clock=clock,
         settings=settings,
         worker=parts.name,
+        confined=_nothing_to_confine if sandbox is None else sandbox.confined,
     )
     return WorkerProcess(
         name=parts.name,
@@ -98,19 +101,29 @@ def build_worker(settings: Settings, celery: Celery) -> WorkerProcess:
     )
 
 
-def _runs(parts: _Parts) -> RunPipeline:
+def _nothing_to_confine() -> None:
+    """What a worker without a sandbox reports."""
+
+
+def _sandbox(parts: _Parts) -> ChildSandbox:
     # Only a worker for runs may have a model and a sandbox in reach, so only it imports them.
-    from vardy_worker.adapters.litellm_model import LitellmModel  # noqa: PLC0415 - see above
     from vardy_worker.adapters.sandbox import ChildSandbox  # noqa: PLC0415 - see above
-    from vardy_worker.pipeline.run import RunPipeline  # noqa: PLC0415 - see above
 
     sandbox = ChildSandbox(
         warm=parts.settings.sandbox_children,
         children_max=parts.settings.sandbox_children_max,
         guest_memory_mib_max=parts.settings.limits.guest_memory_mib_max,
     )
+    parts.closing.append(sandbox.close)
+    return sandbox
+
+
+def _runs(parts: _Parts, sandbox: ChildSandbox) -> RunPipeline:
+    from vardy_worker.adapters.litellm_model import LitellmModel  # noqa: PLC0415 - as the sandbox above
+    from vardy_worker.pipeline.run import RunPipeline  # noqa: PLC0415 - the same
+
     model = LitellmModel()
-    parts.closing.extend((sandbox.close, model.close))
+    parts.closing.append(model.close)
     return RunPipeline(
         store=parts.store,
         queue=parts.queue,

@@ -286,6 +286,8 @@ class WorkerSeen:
     queues: tuple[str, ...]
     started_at_ms: int
     seen_at_ms: int
+    confined: bool | None = None
+    """Whether its sandbox children run under a filter of system calls; None where none has started."""
 
 
 class Presence(Protocol):

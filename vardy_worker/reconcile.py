@@ -23,7 +23,7 @@ from vardy_worker.ports import WorkerSeen
 from vardy_worker.verbs import expire
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from vardy_worker.contracts.job import QueueName
     from vardy_worker.ports import Clock, DueJob, JobStore, Presence, Queue
@@ -45,7 +45,10 @@ BACKOFF_SECONDS_MAX = 10.0
 
 
 class Reconciler:
-    """One copy of the reconciler; `look` does one round."""
+    """One copy of the reconciler; `look` does one round.
+
+    `confined` is asked before each beat how far the worker's sandbox is confined; see `WorkerSeen`.
+    """
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class Reconciler:
         clock: Clock,
         settings: Settings,
         worker: str,
+        confined: Callable[[], bool | None] = lambda: None,
     ) -> None:
         self._store = store
         self._queue = queue
@@ -63,6 +67,7 @@ class Reconciler:
         self._clock = clock
         self._settings = settings
         self._worker = worker
+        self._confined = confined
         self._started_at_ms = clock.now_ms()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -142,6 +147,7 @@ class Reconciler:
                 queues=tuple(self._settings.worker_queues),
                 started_at_ms=self._started_at_ms,
                 seen_at_ms=self._clock.now_ms(),
+                confined=self._confined(),
             ),
             ttl_seconds=BEAT_TTL_SECONDS,
         )

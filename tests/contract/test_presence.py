@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from redis import Redis
 
 Silence = Callable[[str], None]
-W1 = WorkerSeen(worker="host-1", queues=("run", "commit"), started_at_ms=1, seen_at_ms=2)
+W1 = WorkerSeen(worker="host-1", queues=("run", "commit"), started_at_ms=1, seen_at_ms=2, confined=True)
 W2 = WorkerSeen(worker="host-2", queues=("commit",), started_at_ms=3, seen_at_ms=4)
 
 
@@ -50,6 +50,23 @@ def test_workers_are_seen_by_name_as_they_last_said(presence_and_silence: tuple[
     later = WorkerSeen(worker="host-1", queues=("run",), started_at_ms=1, seen_at_ms=9)
     presence.beat(later, ttl_seconds=10)
     assert list(presence.seen()) == [later, W2]
+
+
+@pytest.mark.parametrize("confined", [True, False, None])
+def test_a_worker_is_seen_as_confined_as_it_said(
+    presence_and_silence: tuple[Presence, Silence], confined: bool | None
+) -> None:
+    presence, _ = presence_and_silence
+    presence.beat(WorkerSeen("host-1", ("run",), 1, 2, confined=confined), ttl_seconds=10)
+    assert [worker.confined for worker in presence.seen()] == [confined]
+
+
+def test_a_worker_of_an_older_version_is_seen_though_it_says_less(redis_client: Redis, namespace: str) -> None:
+    presence = RedisPresence(redis_client, namespace)
+    presence.beat(W2, ttl_seconds=10)
+    said = '{"worker": "host-2", "queues": ["commit"], "started_at_ms": 3, "seen_at_ms": 4}'
+    redis_client.set(Keys(namespace).worker(W2.worker), said)
+    assert list(presence.seen()) == [W2]
 
 
 def test_a_worker_that_falls_silent_is_no_longer_seen(presence_and_silence: tuple[Presence, Silence]) -> None:

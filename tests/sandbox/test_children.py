@@ -86,7 +86,33 @@ def test_a_child_is_confined_before_it_meets_a_program(own_sandbox: ChildSandbox
     for name in ("Max open files", "Max core file size", "Max file size", "Max processes"):
         line = next(line for line in limits.splitlines() if line.startswith(name))
         assert line.removeprefix(name).split()[:2] == ["0", "0"]
-    assert own_sandbox.confined()
+    assert own_sandbox.confined() is True
+
+
+@pytest.mark.parametrize(("ready", "confined"), [("CONFINED", True), ("b''", False)])
+def test_a_sandbox_says_whether_its_children_are_confined_once_it_knows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: pool.Image, ready: str, confined: bool
+) -> None:
+    go = tmp_path / "go"
+    os.mkfifo(go)
+    script = tmp_path / "child.py"
+    body = repr(protocol.CONFINED) if ready == "CONFINED" else ready
+    script.write_text(
+        "import socket, sys\n"
+        "connection = socket.socket(fileno=int(sys.argv[3]))\n"
+        f"open({str(go)!r}).read()\n"
+        f"body = {body}\n"
+        f"connection.sendall((len(body) + 1).to_bytes(4, 'big') + bytes([{protocol.READY}]) + body)\n"
+        "connection.recv(1)\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(pool, "_ENTRY", str(script))
+    sandbox = ChildSandbox(warm=1, children_max=1, image=image)
+    assert sandbox.confined() is None
+    go.write_text("", encoding="utf-8")
+    assert sandbox.wait_warm(20)
+    assert sandbox.confined() is confined
+    sandbox.close()
 
 
 def test_a_child_that_was_killed_while_idle_costs_the_next_job_next_to_nothing(image: pool.Image) -> None:

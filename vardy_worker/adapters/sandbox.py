@@ -114,8 +114,11 @@ class ChildSandbox:
         """Whether the warm children are ready, waiting for them as long as said."""
         return self._pool.wait_warm(timeout_seconds)
 
-    def confined(self) -> bool:
-        """Whether the idle children run under the system-call filter (Linux on x86-64 and ARM)."""
+    def confined(self) -> bool | None:
+        """Whether the children run under the system-call filter (Linux on x86-64 and ARM64).
+
+        None before the first child is ready.
+        """
         return self._pool.confined()
 
     def child_pids(self) -> list[int]:

@@ -244,6 +244,7 @@ class ChildPool:
         self._dead: list[Child] = []
         self._waiting = 0
         self._failure = ""
+        self._confined: bool | None = None
         self._closed = False
         self._image = image
         self._keeper = threading.Thread(target=self._keep, name="sandbox-keeper", daemon=True)
@@ -305,10 +306,10 @@ class ChildPool:
             self._dead.append(child)
             self._work.notify()
 
-    def confined(self) -> bool:
-        """Whether every child has the system-call filter in place."""
+    def confined(self) -> bool | None:
+        """Whether every child so far had the system-call filter in place; None before the first is ready."""
         with self._work:
-            return all(child.confined for child in self._idle)
+            return self._confined
 
     def pids(self) -> list[int]:
         """The processes alive now."""
@@ -406,6 +407,7 @@ class ChildPool:
                 child.wait_ready(deadline)
                 with self._work:
                     self._failure = ""
+                    self._confined = child.confined and self._confined is not False
                     child.idle_since = time.monotonic()
                     self._idle.append(starting.pop(0))
                     self._free.notify_all()

@@ -9,7 +9,7 @@ from vardy_worker.contracts.job import JobRecord, QueueName
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import Change, Changed, Claimed
 from vardy_worker.queue import MemoryQueue
-from vardy_worker.reconcile import BACKLOG_DEPTH, HIDE_MS, Reconciler
+from vardy_worker.reconcile import BACKLOG_DEPTH, BEAT_SECONDS, HIDE_MS, Reconciler
 from vardy_worker.settings import load_settings
 from vardy_worker.store.memory_documents import MemoryPresence
 from vardy_worker.store.memory_jobs import MemoryJobStore
@@ -230,6 +230,26 @@ def test_a_record_that_cannot_be_read_keeps_no_other_job_from_being_found(around
     around.clock.forward(PUBLISH_GRACE_MS / 1000)
     assert around.reconciler.look() == 1
     assert around.queue.take("run") == lost.id
+
+
+def test_each_beat_says_how_confined_the_sandbox_is_by_then(around: Around) -> None:
+    known: list[bool | None] = [None]
+    reconciler = Reconciler(
+        store=around.store,
+        queue=around.queue,
+        presence=around.presence,
+        clock=around.clock,
+        settings=load_settings(),
+        worker="w1",
+        confined=lambda: known[-1],
+    )
+    said = []
+    for state in (None, True, False):
+        known.append(state)
+        reconciler.look()
+        said += [worker.confined for worker in around.presence.seen()]
+        around.clock.forward(BEAT_SECONDS)
+    assert said == [None, True, False]
 
 
 def test_the_reconciler_outlives_what_nobody_foresaw(around: Around) -> None:
