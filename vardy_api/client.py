@@ -23,6 +23,7 @@ from vardy_api.shapes import (
     DecisionRequest,
     KeyCreate,
     PersonRequest,
+    ProgramCheck,
     PromptRequest,
     ReasonRequest,
     RecipeSave,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from vardy_api.shapes import (
+        CheckedProgram,
         ConsoleView,
         HealthView,
         KeyView,
@@ -322,7 +324,7 @@ class Vardy:
     def _act(self, job: JobView | str, verb: str, request: PersonRequest | ReasonRequest) -> JobView:
         return self._drive(flows.perform(calls.act(_id(job), verb, request)))
 
-    # --- recipes, rules, functions, prompts --------------------------------------------------------
+    # --- programs, recipes, rules, functions, prompts --------------------------------------------------------
 
     def recipes(self) -> tuple[RecipeView, ...]:
         """The newest version of every recipe, by name."""
@@ -365,6 +367,19 @@ class Vardy:
     def delete_recipe(self, name: str) -> None:
         """Deletes a recipe with all its versions."""
         self._drive(flows.perform(calls.delete_recipe(name)))
+
+    def check_program(
+        self,
+        source: str | None = None,
+        *,
+        text: str | None = None,
+        user: Person = None,
+        functions: Sequence[str] | None = None,
+    ) -> CheckedProgram:
+        """Checks a program, or the one in a model's `text`. Findings are an answer, no exception."""
+        only = None if functions is None else tuple(functions)
+        body = ProgramCheck(source=source, text=text, user=as_user(user), functions=only)
+        return self._drive(flows.perform(calls.check_program(body)))
 
     def functions(self) -> Catalogue:
         """The catalogue of the company's functions, as a worker published it."""

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from vardy_api.client_errors import ClientError
 from vardy_api.shapes import (
+    CheckedProgram,
     ConsoleView,
     HealthView,
     KeyCreate,
@@ -23,6 +24,7 @@ from vardy_api.shapes import (
     KeyView,
     NewKeyView,
     Problem,
+    ProgramCheck,
     PromptRequest,
     PromptView,
     QueuesView,
@@ -227,7 +229,7 @@ def resolve(job_id: str, seq: int, request: ResolveRequest) -> Call[JobView]:
     )
 
 
-# --- recipes, rules, functions, prompts ------------------------------------------------------------
+# --- programs, recipes, rules, functions, prompts --------------------------------------------------
 
 
 def list_recipes() -> Call[RecipeList]:
@@ -253,6 +255,11 @@ def save_recipe(name: str, request: RecipeSave) -> Call[RecipeView]:
 def delete_recipe(name: str) -> Call[None]:
     """`DELETE /v1/recipes/{name}`."""
     return Call("DELETE", _path("recipes", name), _nothing, repeatable=False)
+
+
+def check_program(request: ProgramCheck) -> Call[CheckedProgram]:
+    """`POST /v1/programs/check`. It changes nothing."""
+    return Call("POST", "/v1/programs/check", read_as(CheckedProgram), content=_body(request))
 
 
 def read_functions() -> Call[Catalogue]:

@@ -138,6 +138,32 @@ class RecipeList(Contract):
     items: tuple[RecipeView, ...]
 
 
+class ProgramCheck(Contract):
+    """A program to check: `source` as it would run, or the `text` of a model, which is extracted first."""
+
+    source: str | None = None
+    text: str | None = None
+    user: User | None = Field(
+        None, description="check against the functions of this person; none: the key's person, else all functions"
+    )
+    functions: tuple[str, ...] | None = Field(None, description="only these functions may be called")
+
+
+class CheckedProgram(Contract):
+    """What the checks say of a program. `ok`: it has no finding of severity `error`, so it may run.
+
+    Lines are those of the text that was sent; where the findings are about all of it
+    (`generation.*`: it holds no program), they stand at its beginning. `source` is the program
+    as it would run, `""` without one; `line_map[n]` is the line of the text that its line
+    `n + 1` came from, 0 where Vardy added it, and is empty where nothing was extracted.
+    """
+
+    ok: bool
+    findings: tuple[Finding, ...]
+    source: str
+    line_map: tuple[int, ...] = ()
+
+
 class RulesPut(Contract):
     """A whole rules file as text (YAML)."""
 
@@ -225,6 +251,8 @@ class WorkerView(Contract):
     queues: tuple[str, ...]
     started_at: datetime | None
     seen_at: datetime | None
+    confined: bool | None = None
+    """Whether its sandbox children run under a filter of system calls; null where none has started."""
 
 
 class QueuesView(Contract):

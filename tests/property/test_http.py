@@ -42,6 +42,7 @@ ROUTES: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", "/v1/jobs/{partial}/effects/0/resolve", RESOLVE),
     ("PUT", "/v1/recipes/fuzzed", RECIPE),
     ("PUT", "/v1/rules", {"text": "default: allow", "user": USER, "expect_version": 0}),
+    ("POST", "/v1/programs/check", {"source": "run()", "user": USER, "functions": []}),
     ("POST", "/v1/prompts", {"request": "a", "params": {}, "user": USER, "functions": []}),
     ("POST", "/v1/keys", {"name": "a", "scopes": ["read"], "person": USER, "expires_in_seconds": 60}),
 ]

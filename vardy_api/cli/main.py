@@ -11,7 +11,18 @@ import typer
 from typer.main import get_command
 
 from vardy_api.cli.command import command
-from vardy_api.cli.commands import approvals, commits, functions, jobs, keys, processes, prompts, recipes, rules
+from vardy_api.cli.commands import (
+    approvals,
+    commits,
+    functions,
+    jobs,
+    keys,
+    processes,
+    programs,
+    prompts,
+    recipes,
+    rules,
+)
 from vardy_api.cli.commands.doctor import doctor
 from vardy_api.cli.commands.run import RUN_EXAMPLES, run
 from vardy_api.cli.exits import ExitCode
@@ -43,6 +54,7 @@ def build() -> typer.Typer:
         (EVERYDAY, "jobs", jobs.group),
         (EVERYDAY, "approvals", approvals.group),
         (EVERYDAY, "commits", commits.group),
+        (REVIEWED, "programs", programs.group),
         (REVIEWED, "recipes", recipes.group),
         (REVIEWED, "functions", functions.group),
         (REVIEWED, "rules", rules.group),

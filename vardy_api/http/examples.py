@@ -58,6 +58,17 @@ RECIPE: dict[str, Any] = {
     },
 }
 
+PROGRAM: dict[str, Any] = {
+    "source": {
+        "summary": "A program as it would run",
+        "value": {"source": "async function run(params) {\n  return params.days;\n}\n", "user": USER},
+    },
+    "text": {
+        "summary": "The answer of a model",
+        "value": {"text": "Here it is:\n\n```js\nasync function run(params) {\n  return eval(params.days);\n}\n```\n"},
+    },
+}
+
 RULES: dict[str, Any] = {
     "approve": {"summary": "Every write needs an approval", "value": {"text": "default: approve\n", "user": USER}},
 }

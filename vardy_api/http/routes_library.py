@@ -1,4 +1,4 @@
-"""What jobs are made from: recipes, functions, rules, prompts."""
+"""What jobs are made from: programs, recipes, functions, rules, prompts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from vardy_api.http.auth import Authenticated, UseCases
 from vardy_api.http.json_body import JsonRoute
 from vardy_api.http.problems import problem_responses
 from vardy_api.shapes import (
+    CheckedProgram,
+    ProgramCheck,
     PromptRequest,
     PromptView,
     RecipeList,
@@ -96,6 +98,23 @@ def delete_recipe(use: UseCases, caller: Authenticated, name: str) -> Response:
     """Deletes all versions; jobs that were submitted with one keep it."""
     use.recipes.delete(caller, name)
     return Response(status_code=204)
+
+
+@router.post(
+    "/programs/check",
+    tags=["programs"],
+    response_model=CheckedProgram,
+    summary="Check a program",
+    responses=problem_responses("request.malformed", "request.too_large", "auth.person"),
+)
+def check_program(
+    use: UseCases, caller: Authenticated, request: Annotated[ProgramCheck, Body(openapi_examples=examples.PROGRAM)]
+) -> Response:
+    """All findings of the static checks, for `source` or for the program in a model's `text`.
+
+    Nothing is stored, and nothing runs. A program with findings is an answer (200), not a problem.
+    """
+    return body(use.programs.check(caller, request))
 
 
 @router.get(

@@ -11,6 +11,7 @@ from vardy_api.operations.commits import CommitOperations
 from vardy_api.operations.decisions import DecisionOperations
 from vardy_api.operations.jobs import JobOperations
 from vardy_api.operations.keys import KeyOperations
+from vardy_api.operations.programs import ProgramOperations
 from vardy_api.operations.prompts import PromptOperations
 from vardy_api.operations.recipes import RecipeOperations
 from vardy_api.operations.rules import RuleOperations
@@ -44,6 +45,7 @@ class Operations:
     submit: SubmitOperations
     decisions: DecisionOperations
     commits: CommitOperations
+    programs: ProgramOperations
     recipes: RecipeOperations
     rules: RuleOperations
     catalogue: CatalogueReader
@@ -79,6 +81,7 @@ def make_operations(ports: Ports, settings: Settings) -> Operations:
             retain_seconds=retain_seconds,
         ),
         commits=CommitOperations(ports.store, jobs, changes, catalogue, ports.clock, retain_seconds=retain_seconds),
+        programs=ProgramOperations(catalogue, program_bytes_max=settings.limits.program_bytes_max),
         recipes=RecipeOperations(
             ports.documents, catalogue, jobs, ports.clock, program_bytes_max=settings.limits.program_bytes_max
         ),

@@ -197,17 +197,22 @@ def check_limits(submission: Submission, limits: Limits) -> None:
         raise invalid(problems)
 
 
-def check_functions(functions: Sequence[str], user: User, catalogue: Catalogue) -> None:
-    """Raises for a function that the person does not have. Before any worker started, nothing is known."""
+def check_functions(functions: Sequence[str], user: User | None, catalogue: Catalogue) -> None:
+    """Raises for a function that the person does not have; without a person, for one that nobody has.
+
+    Before any worker started, nothing is known.
+    """
     if not catalogue.functions:
         return
-    names = [spec.name for spec in catalogue.for_user(user.roles).functions]
+    visible = catalogue if user is None else catalogue.for_user(user.roles)
+    names = [spec.name for spec in visible.functions]
+    whose = "" if user is None else f" for {user.id}"
     problems: list[JsonObject] = []
     for index, name in enumerate(functions):
         if name not in names:
             close = get_close_matches(name, names, n=1)
             hint = f" Did you mean {close[0]}?" if close else ""
-            message = f"There is no function {name[:100]!r} for {user.id}.{hint}"
+            message = f"There is no function {name[:100]!r}{whose}.{hint}"
             problems.append({"at": f"/functions/{index}", "message": message, "functions": names})
     if problems:
         raise invalid(problems)

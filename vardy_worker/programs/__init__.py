@@ -6,6 +6,6 @@ Pure functions without I/O; the API and the worker share them.
 from vardy_worker.programs.checking import check, functions_called
 from vardy_worker.programs.codes import FINDING_CODES
 from vardy_worker.programs.excerpts import excerpt
-from vardy_worker.programs.extraction import extract
+from vardy_worker.programs.extraction import extract, too_large
 
-__all__ = ["FINDING_CODES", "check", "excerpt", "extract", "functions_called"]
+__all__ = ["FINDING_CODES", "check", "excerpt", "extract", "functions_called", "too_large"]

@@ -230,7 +230,7 @@ def extract(text: str, *, finish_reason: str = "stop", program_bytes_max: int) -
         found = [candidate for candidate in found if candidate.closed]
     best = max((c.tier for c in found), default=_TIER_NONE)
     if reader.oversize and best < _TIER_RUN and (found or _CODE_WORDS.search(text)):
-        return _too_large(reader.oversize, program_bytes_max)
+        return too_large(reader.oversize, program_bytes_max)
     if best == _TIER_NONE:
         return _truncated(text) if cut else _nothing(text)
     chosen = _joined(found) if best <= _TIER_WAITING else None
@@ -262,7 +262,7 @@ def _finished(chosen: _Candidate, program_bytes_max: int) -> Extracted | NoProgr
     sheet = shape(chosen.sheet) if chosen.parsed else chosen.sheet
     size = len(sheet.text.encode())
     if size > program_bytes_max:
-        return _too_large(size, program_bytes_max)
+        return too_large(size, program_bytes_max)
     source = sheet.text.rstrip() + "\n"
     return Extracted(source=source, line_map=(*sheet.lines, 0)[: source.count("\n") + 1])
 
@@ -289,7 +289,8 @@ def _truncated(text: str) -> NoProgram:
     )
 
 
-def _too_large(size: int, limit: int) -> NoProgram:
+def too_large(size: int, limit: int) -> NoProgram:
+    """What becomes of a program of `size` bytes above the limit."""
     return NoProgram(
         code="generation.program_too_large",
         message=f"The program has {size} bytes; at most {limit} are allowed.",

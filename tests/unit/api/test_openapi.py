@@ -90,8 +90,8 @@ def test_every_example_of_a_body_validates(document: dict[str, Any]) -> None:
     assert seen == sum(
         len(group)
         for group in (
-            examples.RUN, examples.DECISION, examples.RESOLVE, examples.RECIPE, examples.RULES, examples.PROMPT,
-            examples.KEY,
+            examples.RUN, examples.DECISION, examples.RESOLVE, examples.RECIPE, examples.PROGRAM, examples.RULES,
+            examples.PROMPT, examples.KEY,
         )
     )  # fmt: skip
 
@@ -110,6 +110,8 @@ def test_every_example_of_a_body_does_what_it_says(api: ApiWorld, http: httpx.Cl
         job = api.job(Status.PARTIAL, records=(EffectRecord(seq=0, state=EffectState.UNKNOWN),))
         assert http.post(f"/v1/jobs/{job.id}/effects/0/resolve", json=example["value"]).status_code == 200
     assert http.put("/v1/rules", json=examples.RULES["approve"]["value"]).status_code == 200
+    checked = {name: http.post("/v1/programs/check", json=one["value"]) for name, one in examples.PROGRAM.items()}
+    assert {name: answer.json()["ok"] for name, answer in checked.items()} == {"source": True, "text": False}
     assert http.post("/v1/prompts", json=examples.PROMPT["request"]["value"]).status_code == 200
     for example in examples.KEY.values():
         assert http.post("/v1/keys", json=example["value"]).status_code == 201

@@ -27,8 +27,8 @@ ROOT_FOLDER = Path(__file__).parents[3]
 DOCUMENT = ROOT_FOLDER / "docs" / "cli.md"
 NEEDED = """
 run; jobs list, show, wait, cancel, console; approvals list, show, approve, deny;
-commits list, show, requeue, resolve, discard; recipes list, show, save, run, delete; functions list, show;
-rules show, check, apply; prompts show; keys create, list, revoke; doctor; api; worker; dev; demo; bench
+commits list, show, requeue, resolve, discard; programs check; recipes list, show, save, run, delete;
+functions list, show; rules show, check, apply; prompts show; keys create, list, revoke; doctor; api; worker; dev; demo; bench
 """
 
 
