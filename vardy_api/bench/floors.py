@@ -20,6 +20,8 @@ from vardy_worker.store.connection import connect
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from vardy_worker.contracts.base import JsonObject
+
 ROWS = [{"id": number, "name": f"row {number}", "amount": number * 3} for number in range(20)]
 NOOP_TASK = "bench.noop"
 NOOP_QUEUE = "bench"
@@ -27,21 +29,26 @@ DONE_SECONDS_MAX = 60
 
 
 class QuickjsRs:
-    """A fresh `quickjs-rs` run of the benchmark's program with one registered async function, in process."""
+    """Fresh `quickjs-rs` runs of a program with one registered async function, in process.
 
-    def __init__(self) -> None:
+    The program returns how many rows it was given; `rows` is what that must be.
+    """
+
+    def __init__(self, source: str = PROGRAM, params: JsonObject | None = None, *, rows: int = len(ROWS)) -> None:
         try:
             import quickjs_rs  # noqa: PLC0415 - the floor is no part of the product
         except ImportError as error:
             msg = "This benchmark needs its floor: install quickjs-rs (it is in requirements-dev.lock)."
             raise SettingsError(msg) from error
         self._library: Any = quickjs_rs
+        self._script = f"{source}\nawait run({json.dumps(params or {'count': len(ROWS)})})"
+        self._rows = rows
         self._loop = asyncio.new_event_loop()
 
     def run(self) -> None:
-        """One program: fresh runtime and context, one call, the result back."""
+        """One program: fresh runtime and context, its calls, the result back."""
         output = self._loop.run_until_complete(self._run())
-        if output["rows"] != len(ROWS):
+        if output["rows"] != self._rows:
             raise RuntimeError("the floor did not do its work")
 
     def close(self) -> None:
@@ -56,7 +63,7 @@ class QuickjsRs:
             return ROWS
 
         context.register("list_rows", list_rows, is_async=True)
-        output = await context.eval_async(PROGRAM + "\nawait run({count: 20})")
+        output = await context.eval_async(self._script)
         context.close()
         runtime.close()
         return output

@@ -15,6 +15,14 @@ PROGRAM = """async function run(params) {
 """
 """One read, and an output that depends on the data."""
 
+MANY_CALLS_PROGRAM = """async function run(params) {
+  let rows = 0;
+  for (let call = 0; call < params.calls; call++) rows += (await list_rows({ count: params.count })).length;
+  return { rows };
+}
+"""
+"""Calls one after the other, each awaited before the next."""
+
 
 class Row(BaseModel):
     """One small row."""

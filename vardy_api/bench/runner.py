@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from vardy_api.bench.sandbox import sandbox_start
+from vardy_api.bench.memory import sandbox_memory
+from vardy_api.bench.sandbox import sandbox_calls, sandbox_start
 from vardy_api.bench.service import latency, start, throughput, tokens
 from vardy_worker.contracts.errors import RequestError
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 BENCHMARKS: Mapping[str, Callable[[], Measurement]] = {
     "sandbox_start": sandbox_start,
+    "sandbox_calls": sandbox_calls,
+    "sandbox_memory": sandbox_memory,
     "start": start,
     "tokens": tokens,
     "latency": latency,
