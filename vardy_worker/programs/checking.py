@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from vardy_worker.programs.arguments import check_arguments
 from vardy_worker.programs.awaiting import check_awaited
 from vardy_worker.programs.capabilities import check_capabilities, check_names
+from vardy_worker.programs.characters import check_characters
 from vardy_worker.programs.codes import Findings
 from vardy_worker.programs.early_errors import check_early_errors, check_grammar
 from vardy_worker.programs.run_shape import check_run
@@ -42,6 +43,7 @@ def check(
         if not typescript_findings(source, findings):
             check_grammar(subject.tree, findings)
         return findings.sorted()
+    check_characters(subject.tree, findings)
     check_early_errors(subject.names, findings)
     check_run(subject, findings)
     check_names(subject, findings)

@@ -45,12 +45,16 @@ _SIMPLE_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A parsed text. `nodes` are all of its nodes, `errors` the `ERROR` and missing ones, in source order."""
+    """A parsed text. `nodes` are all of its nodes, `errors` the `ERROR` and missing ones, in source order.
+
+    `comments` are where its comments start and end; they are no nodes.
+    """
 
     source: str
     root: Node
     nodes: tuple[Node, ...]
     errors: tuple[Node, ...]
+    comments: tuple[tuple[int, int], ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -110,7 +114,7 @@ def _parse(source: str, language: str) -> Tree:
     tree = _convert(_raw(data, language).walk(), source, _char_offsets(source, len(data)))
     if not mend_awaits(tree.nodes):
         return tree
-    return Tree(source, tree.root, tuple(tree.root.walk()), tree.errors)
+    return Tree(source, tree.root, tuple(tree.root.walk()), tree.errors, tree.comments)
 
 
 def _raw(data: bytes, language: str) -> tree_sitter.Tree:
@@ -135,6 +139,7 @@ def _convert(cursor: tree_sitter.TreeCursor, source: str, offsets: list[int] | N
     line_starts.extend(match.end() for match in re.finditer("\n", source))
     nodes: list[Node] = []
     errors: list[Node] = []
+    comments: list[tuple[int, int]] = []
     root: Node | None = None
     parent: Node | None = None
     while True:
@@ -155,7 +160,9 @@ def _convert(cursor: tree_sitter.TreeCursor, source: str, offsets: list[int] | N
         )
         node.field = cursor.field_name
         node.parent = parent
-        if node.kind not in _COMMENTS:
+        if node.kind in _COMMENTS:
+            comments.append((start, end))
+        else:
             nodes.append(node)
             if parent is not None:
                 parent.children.append(node)
@@ -168,7 +175,7 @@ def _convert(cursor: tree_sitter.TreeCursor, source: str, offsets: list[int] | N
             continue
         while not cursor.goto_next_sibling():
             if not cursor.goto_parent():
-                return Tree(source, root, tuple(nodes), tuple(errors))
+                return Tree(source, root, tuple(nodes), tuple(errors), tuple(comments))
             assert parent is not None  # noqa: S101 - narrows the type; the cursor went down before
             parent = parent.parent
 
