@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _NOT_LAST = FUNCTIONS | {"class_declaration", "empty_statement", "import_statement"}
+_ACTS = FUNCTIONS | {
+    "assignment_expression",
+    "augmented_assignment_expression",
+    "await_expression",
+    "call_expression",
+    "new_expression",
+    "update_expression",
+    "yield_expression",
+}
 _DEPTH_MAX = 40
 
 
@@ -114,10 +123,22 @@ def _printed(expression: Node, names: Names) -> str | None:
         return None
     arguments = expression.get("arguments")
     values = arguments.named_children() if arguments is not None else []
-    readable = (
-        len(values) == 1 and property_name(callee) == "log" and values[0].kind in {"identifier", "member_expression"}
-    )
-    return values[0].text if readable else ""
+    if len(values) != 1 or property_name(callee) != "log":
+        return ""
+    value = _made_text(values[0], names)
+    if value.kind == "object" and not any(node.kind in _ACTS for node in value.walk()):
+        return f"({value.text})"
+    return value.text if value.kind in {"identifier", "member_expression"} else ""
+
+
+def _made_text(value: Node, names: Names) -> Node:
+    """The `x` of `JSON.stringify(x, null, 2)`; any other value as it is."""
+    callee = value.get("function") if value.kind == "call_expression" else None
+    holder = callee.get("object") if callee is not None else None
+    if callee is None or holder is None or names.free_name(holder) != "JSON" or property_name(callee) != "stringify":
+        return value
+    arguments = value.get("arguments")
+    return next(iter(arguments.named_children()), value) if arguments is not None else value
 
 
 def _declared_value(declaration: Node) -> str:

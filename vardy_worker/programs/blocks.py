@@ -44,7 +44,7 @@ _CODE_START = re.compile(
     r"(?:export|import|async|function|class|const|let|var|await|return|module\.exports|exports\.|for|if|try)\b|//|/\*|\(?async\b"
 )
 _CODE_ENDS = ("}", ";", ")", "*/")
-_TOKEN = re.compile(r"^<\|[a-z_]{1,30}\|>|<\|[a-z_]{1,30}\|>$", re.MULTILINE)
+_TOKEN = re.compile(r"^<\|[a-z_]{1,30}\|>|<\|[a-z_]{1,30}\|>$|^\[TOOL_CALLS\]", re.MULTILINE)
 _TAG = re.compile(r"</?(?:code|javascript|js|script|program|answer|response|output|pre)>", re.IGNORECASE)
 
 
@@ -136,12 +136,21 @@ def fenced_blocks(sheet: Sheet, parses: Callable[[Sheet], bool]) -> list[Block]:
             number += 1
             continue
         label = label_of(fence.info)
+        if not fence.info and _opens_script(lines[number + 1 : number + 2]):
+            number += 1
+            continue
         if label in _PROSE_LABELS or fence.char in fence.info:
             number += 1
             continue
         block, number = _read(sheet, lines, number, fence, label, parses)
         blocks.append(block)
     return blocks
+
+
+def _opens_script(following: list[str]) -> bool:
+    """Whether the next line opens a fence with a label, so that this one only stands around it."""
+    inner = _fence(following[0]) if following else None
+    return inner is not None and bool(inner.info) and label_of(inner.info) in SCRIPT_LABELS
 
 
 def _single_line(sheet: Sheet, number: int, fence: _Fence, line: str) -> Block | None:
@@ -163,8 +172,11 @@ def _read(
 ) -> tuple[Block, int]:
     """The block that a fence opens, and the number of the line to go on with."""
     first: tuple[Block, int] | None = None
+    head = _code_behind_label(lines[opened], fence, label)
     for count, (end, tail, closed) in enumerate(_ends(lines, opened, fence)):
         part = _content(sheet, lines, opened + 1, end, tail, fence)
+        if head:
+            part = Sheet(head, (sheet.lines[opened],)).join(part)
         found = (Block(part, label, closed, fence.column), end + 1)
         if label not in SCRIPT_LABELS or parses(part):
             return found
@@ -173,6 +185,14 @@ def _read(
             break
     assert first is not None  # noqa: S101 - `_ends` always gives the end of the text
     return first
+
+
+def _code_behind_label(line: str, fence: _Fence, label: str) -> str:
+    """Code in the line of the fence itself, in its column; "" when there is none."""
+    rest = fence.info[len(label) :].lstrip() if fence.info.lower().startswith(label) else fence.info
+    if label not in SCRIPT_LABELS or not _CODE_START.match(rest) or not any(sign in rest for sign in "(){};=/"):
+        return ""
+    return " " * line.rfind(rest) + rest
 
 
 def _ends(lines: list[str], opened: int, fence: _Fence) -> Iterator[tuple[int, str | None, bool]]:
@@ -188,6 +208,8 @@ def _ends(lines: list[str], opened: int, fence: _Fence) -> Iterator[tuple[int, s
                 other.append((number, None))
         elif line.rstrip().endswith(fence.char * fence.size):
             other.append((number, line.rstrip().rstrip(fence.char)))
+        elif fence.char * fence.size in line and "}" in line.partition(fence.char * fence.size)[0]:
+            other.append((number, line.partition(fence.char * fence.size)[0]))
     for number, tail in other:
         yield number, tail, True
     yield len(lines), None, False
@@ -213,7 +235,7 @@ def _unquoted(line: str, quotes: int) -> str:
 
 def without_tokens(sheet: Sheet) -> Sheet:
     """The text with tokens of chat templates, like `<|im_end|>`, at the ends of lines as spaces."""
-    if "<|" not in sheet.text:
+    if "<|" not in sheet.text and "[TOOL_CALLS]" not in sheet.text:
         return sheet
     text = _TOKEN.sub(lambda match: " " * len(match[0]), sheet.text)
     return Sheet(text, sheet.lines)

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 _ERRORS_MAX = 10
 _LOOPS = frozenset({"for_statement", "for_in_statement", "while_statement", "do_statement"})
+_UNLABELLED = frozenset(
+    {"function_declaration", "generator_function_declaration", "lexical_declaration", "class_declaration"}
+)
 _OPENERS = frozenset({"{", "(", "[", "${"})
 _CLOSERS = frozenset({"}", ")", "]"})
 
@@ -94,6 +97,8 @@ def _check_node(node: Node, findings: Findings) -> None:
         findings.add("program.syntax", node, "`return` stands outside of `run`.", "Move it into `run(params)`.")
     elif kind in {"break_statement", "continue_statement"}:
         _check_jump(node, findings)
+    elif kind == "labeled_statement":
+        _check_label(node, findings)
     elif kind.startswith("jsx_") and not (node.parent is not None and node.parent.kind.startswith("jsx_")):
         findings.add("program.syntax", node, "JSX is not JavaScript.", "Return plain values.")
     elif kind == "decorator":
@@ -110,6 +115,13 @@ def _check_await(node: Node, findings: Findings) -> None:
         name = function.get("name")
         which = f"`{name.text}`" if name is not None else f"the function in line {findings.line_of(function)}"
         findings.add("program.syntax", node, f"`await` is used, but {which} is not async.", "Put `async` before it.")
+
+
+def _check_label(node: Node, findings: Findings) -> None:
+    body, label = node.get("body"), node.get("label")
+    if body is not None and label is not None and body.kind in _UNLABELLED:
+        message = f"`{label.text}:` cannot stand before a declaration."
+        findings.add("program.syntax", node, message, "Leave it out, or make it a comment.")
 
 
 def _check_jump(node: Node, findings: Findings) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vardy_worker.contracts.program import Extracted, NoProgram
 from vardy_worker.programs.blocks import (
@@ -17,8 +17,17 @@ from vardy_worker.programs.blocks import (
     without_tags,
     without_tokens,
 )
+from vardy_worker.programs.disguises import (
+    DIFF_LABELS,
+    applied_diff,
+    spans,
+    without_caption,
+    without_invisible,
+    without_markdown_escapes,
+    without_numbers,
+)
 from vardy_worker.programs.entries import outside_functions, read_offers, top_functions
-from vardy_worker.programs.json_wrapping import unwrap_json
+from vardy_worker.programs.json_wrapping import unescaped, unwrap_json
 from vardy_worker.programs.scopes import analyse
 from vardy_worker.programs.shaping import shape
 from vardy_worker.programs.sheet import Sheet
@@ -31,7 +40,9 @@ _SAID_CHARS_MAX = 2000
 _PARSES_MAX = 100
 _PARSED_CHARS_MAX = 1024 * 1024
 _CODE_WORDS = re.compile(r"\bfunction\b|=>|\bawait\b|\breturn\b")
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,5}|#x[0-9a-f]{1,4});", re.IGNORECASE)
 _RUN_WORD = re.compile(r"\brun\b")
+_SPAN = re.compile(r"`[^`\n]{1,2000}`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +78,7 @@ class _Reader:
         """The stretch as JavaScript; None when it is neither that nor TypeScript."""
         if not sheet.text.strip() or not self._affordable(sheet):
             return None
+        sheet = without_invisible(sheet)
         if typescript:
             # `f<T>(x)` is a comparison to JavaScript; the label says which one is meant.
             stripped = strip_types(sheet)
@@ -74,15 +86,17 @@ class _Reader:
                 return stripped
         mended = Sheet(readable(sheet.text), sheet.lines)
         if is_javascript(mended.text):
-            return mended
+            return without_caption(mended)
         stripped = strip_types(sheet)
         if stripped is not None and is_javascript(stripped.text):
             return stripped
-        if "&lt;" in sheet.text or "&gt;" in sheet.text or "&amp;" in sheet.text:
-            unescaped = Sheet(html.unescape(sheet.text), sheet.lines)
-            if unescaped.text.count("\n") == sheet.text.count("\n") and is_javascript(unescaped.text):
-                return unescaped
-        return None
+        if _ENTITY.search(sheet.text) is not None:
+            decoded = Sheet(html.unescape(sheet.text), sheet.lines)
+            if decoded.text.count("\n") == sheet.text.count("\n") and is_javascript(decoded.text):
+                return decoded
+        return next(
+            (other for other in (without_numbers(sheet), without_markdown_escapes(sheet)) if _is_plain(other)), None
+        )
 
     def _affordable(self, sheet: Sheet) -> bool:
         size = len(sheet.text.encode())
@@ -102,12 +116,21 @@ class _Reader:
         found = [candidate for block in blocks for candidate in self._of_block(block)]
         if any(candidate.tier >= _TIER_STATEMENTS for candidate in found):
             return found
+        one_line = unescaped(sheet)
+        if one_line is not None:
+            return self.candidates(one_line)
         for region in bare_regions(without_label(without_tags(_outside(sheet, blocks)))):
             plain = self.plain(region)
-            tier = tier_of(parse_javascript(plain.text)) if plain is not None else _TIER_NONE
+            tree = parse_javascript(plain.text) if plain is not None else None
+            tier = tier_of(tree) if tree is not None and not _has_markup(tree) else _TIER_NONE
             if plain is not None and tier > _TIER_NONE:
                 return [*found, _Candidate(plain, tier, parsed=True, closed=False)]
-        if not blocks and _RUN_WORD.search(sheet.text) and _CODE_WORDS.search(sheet.text):
+        for span in spans(sheet):
+            plain = self.plain(span)
+            if plain is not None and tier_of(parse_javascript(plain.text)) == _TIER_RUN:
+                return [*found, _Candidate(plain, _TIER_RUN, parsed=True, closed=True)]
+        unquoted = _SPAN.sub("", sheet.text)
+        if not blocks and _RUN_WORD.search(unquoted) and _CODE_WORDS.search(unquoted):
             found.extend(self._broken_text(sheet))
         return found
 
@@ -115,9 +138,11 @@ class _Reader:
         inner = unwrap_json(block.sheet)
         if inner is not None:
             return self.candidates(inner)
+        if block.label in DIFF_LABELS:
+            block = replace(block, sheet=applied_diff(block.sheet))
         plain = self.plain(without_label(block.sheet), typescript=block.label in TYPESCRIPT_LABELS)
         if plain is None:
-            return self._of_broken(block) if block.label in SCRIPT_LABELS else []
+            return self._of_broken(block)
         tree = parse_javascript(plain.text)
         tier = tier_of(tree)
         if tier == _TIER_NONE or (block.label not in SCRIPT_LABELS and tier < _TIER_RUN):
@@ -126,18 +151,31 @@ class _Reader:
 
     def _of_broken(self, block: Block) -> list[_Candidate]:
         """A block that does not parse: its program when only prose stands beside it, else all of it."""
-        small = len(block.sheet.text.encode()) <= self._bytes_max
+        small = len(block.sheet.text.encode()) <= self._bytes_max and _RUN_WORD.search(block.sheet.text)
         for region in bare_regions(block.sheet) if small else ():
             plain = self.plain(region) if region.lines and _is_prose(block.sheet, region) else None
             if plain is not None and tier_of(parse_javascript(plain.text)) == _TIER_RUN:
                 return [_Candidate(plain, _TIER_RUN, parsed=True, closed=block.closed)]
-        return [_broken(block.sheet, closed=block.closed)]
+        return [_broken(block.sheet, closed=block.closed)] if block.label in SCRIPT_LABELS else []
 
     def _broken_text(self, sheet: Sheet) -> list[_Candidate]:
         """Code without fences that does not parse: from its first line of code on."""
         regions = list(bare_regions(sheet))
         chosen = regions[1] if len(regions) > 1 else regions[0]
         return [_broken(chosen, closed=False)] if len(chosen.text.encode()) <= self._bytes_max else []
+
+
+def _is_plain(sheet: Sheet | None) -> bool:
+    return sheet is not None and is_javascript(sheet.text)
+
+
+def _has_markup(tree: Tree) -> bool:
+    """Whether a statement is an element: tags around a program, which the grammar takes for JSX."""
+    return any(
+        inner.kind.startswith("jsx_")
+        for statement in tree.root.named_children()
+        for inner in statement.named_children()
+    )
 
 
 def _is_prose(whole: Sheet, region: Sheet) -> bool:
@@ -226,6 +264,8 @@ def extract(text: str, *, finish_reason: str = "stop", program_bytes_max: int) -
     found = reader.candidates(spoken.sheet)
     if not found and spoken.open_ended and not cut:
         found = reader.candidates(sheet)
+    if cut and _is_cut_program(found):
+        return _truncated(text)
     if cut:
         found = [candidate for candidate in found if candidate.closed]
     best = max((c.tier for c in found), default=_TIER_NONE)
@@ -236,6 +276,12 @@ def extract(text: str, *, finish_reason: str = "stop", program_bytes_max: int) -
     chosen = _joined(found) if best <= _TIER_WAITING else None
     chosen = chosen or next(c for c in reversed(found) if c.tier == best)
     return _finished(chosen, program_bytes_max)
+
+
+def _is_cut_program(found: list[_Candidate]) -> bool:
+    """Whether the stretch that was cut off looks more like the program than all that are complete."""
+    cut = max((c.tier for c in found if not c.closed), default=_TIER_NONE)
+    return cut >= _TIER_BROKEN_RUN and cut > max((c.tier for c in found if c.closed), default=_TIER_NONE)
 
 
 def _joined(found: list[_Candidate]) -> _Candidate | None:

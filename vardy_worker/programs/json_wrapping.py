@@ -13,9 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _KEYS = frozenset({"code", "program", "javascript", "js", "typescript", "source", "script"})
+_CARRIERS = frozenset({"arguments", "input", "parameters", "args"})
 _CLOSINGS = {"{": "}", "[": "]", '"': '"'}
 _CODE = re.compile(r"\bfunction\b|=>|\bawait\b|\breturn\b")
 _OPENING = re.compile(r"\{\s{0,200}\"|\[\s{0,200}\{")
+_PROGRAM = re.compile(
+    r"\s{0,200}(?:```|//|/\*|(?:export\s{1,9}(?:default\s{1,9})?)?(?:async\b|function\b|const\s|let\s|var\s))"
+)
 _LEVELS_MAX = 4
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
@@ -27,7 +31,7 @@ def unwrap_json(sheet: Sheet) -> Sheet | None:
     Line ends inside of strings are tolerated, as models write them.
     """
     start = _start(sheet.text)
-    if start >= 0 and sheet.text[start] != '"' and not any(key in sheet.text for key in _KEYS):
+    if start >= 0 and sheet.text[start] != '"' and not _may_hold_program(sheet.text):
         return None
     end = sheet.text.rfind(_CLOSINGS[sheet.text[start]]) + 1 if start >= 0 else 0
     if end <= start + 1:
@@ -36,7 +40,7 @@ def unwrap_json(sheet: Sheet) -> Sheet | None:
         data = json.loads(sheet.text[start:end], strict=False)
     except (ValueError, RecursionError):
         return _unwrap_object(sheet, start, end)
-    codes = [data] if isinstance(data, str) else list(_texts(data))
+    codes = [data] if isinstance(data, str) else [*_texts(data), *_programs(data)]
     code = next((code for code in codes if _CODE.search(code)), next(iter(codes), None))
     if code is None or (isinstance(data, str) and not _CODE.search(code)):
         return None
@@ -45,6 +49,18 @@ def unwrap_json(sheet: Sheet) -> Sheet | None:
         if decoded.text == code:
             return _with_plain_lines(decoded)
     return None
+
+
+def unescaped(sheet: Sheet) -> Sheet | None:
+    """A program in one line whose line ends are written as escapes; None when it is not one."""
+    text = sheet.text.strip()
+    if "\n" in text or "\\n" not in text or not _PROGRAM.match(text):
+        return None
+    return _decode(sheet, 0, len(sheet.text))
+
+
+def _may_hold_program(text: str) -> bool:
+    return any(key in text for key in _KEYS) or ("run" in text and _CODE.search(text) is not None)
 
 
 def _start(text: str) -> int:
@@ -88,8 +104,20 @@ def _texts(data: Any, level: int = 0) -> Iterator[str]:
         data = dict(enumerate(data))
     if isinstance(data, dict):
         yield from (v for k, v in data.items() if isinstance(v, str) and str(k).lower() in _KEYS and v.strip())
+        # Calls of tools carry their arguments as JSON inside of a text.
+        yield from (v for k, v in data.items() if isinstance(v, str) and k in _CARRIERS and v.lstrip()[:1] == "{")
         for value in data.values():
             yield from _texts(value, level + 1)
+
+
+def _programs(data: Any, level: int = 0) -> Iterator[str]:
+    """The texts under any key that are a program with `run`."""
+    if isinstance(data, str):
+        if _PROGRAM.match(data) and "run" in data and _CODE.search(data):
+            yield data
+    elif isinstance(data, dict | list) and level <= _LEVELS_MAX:
+        for value in data.values() if isinstance(data, dict) else data:
+            yield from _programs(value, level + 1)
 
 
 def _strings(text: str, start: int) -> Iterator[tuple[int, int]]:
@@ -117,7 +145,8 @@ def _decode(sheet: Sheet, start: int, end: int) -> Sheet:
         elif char == "\\":
             escape = sheet.text[place + 1 : place + 2]
             size = 6 if escape == "u" else 2
-            char = _ESCAPES.get(escape, escape)
+            # Models forget to escape the backslash of `/\\d+/`, which no JSON text may have.
+            char = _ESCAPES.get(escape, f"\\{escape}" if escape.isalnum() else escape)
             if escape == "u":
                 char = _unicode(sheet.text[place + 2 : place + 6])
         text.append(char)

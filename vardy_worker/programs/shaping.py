@@ -50,7 +50,7 @@ def shape(sheet: Sheet, exported: str | None = None) -> Sheet:
     named = names.top.bindings.get(name) if name is not None else None
     if named is not None:
         cleaned = sheet.apply(_blanks(sheet, [*offers.statements, *_reports_of(named)]))
-        return _finish(_delegate(cleaned, named.name))
+        return _finish(_delegate(cleaned, _callable(named)))
     return _shape_unnamed(sheet.apply(_blanks(sheet, offers.statements)))
 
 
@@ -202,6 +202,15 @@ def _delegate(sheet: Sheet, name: str) -> Sheet:
     """Adds a `run` that hands its params to another function."""
     text = f"\n{_HEAD}(params) {{\nreturn await {name}(params);\n}}"
     return sheet.apply([Edit(len(sheet.text), len(sheet.text), text)])
+
+
+def _callable(binding: Binding) -> str:
+    """What to call of an exported name: itself, or the `run` of the object it names."""
+    declared = binding.node.parent
+    value = declared.get("value") if declared is not None and declared.kind == "variable_declarator" else None
+    members = bare(value).named_children() if value is not None and bare(value).kind == "object" else []
+    keys = (member.get("key") or member.get("name") for member in members)
+    return f"{binding.name}.run" if any(key is not None and key.text == "run" for key in keys) else binding.name
 
 
 def _shape_unnamed(sheet: Sheet) -> Sheet:

@@ -138,7 +138,14 @@ def _is_type_statement(node: Node) -> bool:
     """Statements that are types and nothing else: `interface`, `type`, `declare`, type imports and exports."""
     if node.kind == "export_statement":
         return node.has_token("type") or any(child.kind in _STATEMENTS for child in node.children)
-    return node.kind in _STATEMENTS or (node.kind == "import_statement" and node.has_token("type"))
+    return node.kind in _STATEMENTS or (node.kind == "import_statement" and _imports_types(node))
+
+
+def _imports_types(node: Node) -> bool:
+    clause = next((child for child in node.children if child.kind == "import_clause"), None)
+    names = clause.named_children() if clause is not None else []
+    specifiers = names[0].named_children() if len(names) == 1 and names[0].kind == "named_imports" else []
+    return node.has_token("type") or (bool(specifiers) and all(name.has_token("type") for name in specifiers))
 
 
 def _trim(strip: _Strip, node: Node) -> None:

@@ -1,0 +1,91 @@
+"""Programs in a form that is not yet JavaScript: as a diff, with line numbers, escaped, in a sentence."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from vardy_worker.programs.sheet import Edit, Sheet
+from vardy_worker.programs.syntax import bare, parse_javascript
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DIFF_LABELS = frozenset({"diff", "patch"})
+_DIFF_HEADS = ("+++", "---", "@@", "diff ", "index ", "\\ No newline")
+_NUMBERED = re.compile(r"[ \t]{0,20}>?[ \t]{0,20}(\d{1,5})(?:[ \t]{0,4}[|:│][ \t]?|[ \t]|$)")
+_NUMBERED_LINES_MIN = 2
+_INVISIBLE = re.compile("[\u200b\u200e\u200f\u2060\u00ad]")
+_TEXTS = frozenset({"string", "template_string", "regex"})
+_SPAN = re.compile(r"(?<!`)`([^`\n]{1,20000})`(?!`)")
+_SPAN_CODE = re.compile(r"(?:\bfunction\s{1,5}run\s{0,5}\(|\brun\s{0,5}=).{0,20000}(?:\bawait\b|\breturn\b)")
+_DECLARATIONS = frozenset({"function_declaration", "generator_function_declaration", "lexical_declaration"})
+
+
+def applied_diff(sheet: Sheet) -> Sheet:
+    """What a diff leads to: added and unchanged lines, their marks as spaces."""
+    kept = []
+    for line in sheet.text.split("\n"):
+        if line.startswith("-") or line.startswith(_DIFF_HEADS):
+            kept.append("")
+        else:
+            kept.append(" " + line[1:] if line.startswith("+") else line)
+    return Sheet("\n".join(kept), sheet.lines)
+
+
+def without_numbers(sheet: Sheet) -> Sheet | None:
+    """The text with the numbers before its lines as spaces; None unless all lines have them, in order."""
+    lines = sheet.text.split("\n")
+    expected: int | None = None
+    for row, line in enumerate(lines):
+        if not line.strip():
+            continue
+        found = _NUMBERED.match(line)
+        if found is None or (expected is not None and int(found[1]) != expected):
+            return None
+        expected = int(found[1]) + 1
+        lines[row] = " " * found.end() + line[found.end() :]
+    many = sum(1 for line in lines if line.strip()) >= _NUMBERED_LINES_MIN
+    return Sheet("\n".join(lines), sheet.lines) if many else None
+
+
+def without_markdown_escapes(sheet: Sheet) -> Sheet | None:
+    r"""The text with `\_` and `\*` as what they escape; None when it has none."""
+    text = sheet.text.replace("\\_", "_").replace("\\*", "*")
+    return Sheet(text, sheet.lines) if text != sheet.text else None
+
+
+def without_invisible(sheet: Sheet) -> Sheet:
+    """The text with characters without width as spaces where they are not data.
+
+    The grammar takes them for space, engines do not.
+    """
+    if not _INVISIBLE.search(sheet.text):
+        return sheet
+    data = [(node.start, node.end) for node in parse_javascript(sheet.text).nodes if node.kind in _TEXTS]
+    edits = [
+        Edit(found.start(), found.end(), " ")
+        for found in _INVISIBLE.finditer(sheet.text)
+        if not any(start <= found.start() < end for start, end in data)
+    ]
+    return sheet.apply(edits)
+
+
+def without_caption(sheet: Sheet) -> Sheet:
+    """The text without `Answer:` before a declaration, which the grammar takes for a label."""
+    if ":" not in sheet.text:
+        return sheet
+    edits = []
+    for statement in parse_javascript(sheet.text).root.named_children():
+        label, body = statement.get("label"), statement.get("body")
+        if statement.kind == "labeled_statement" and body is not None and bare(body).kind in _DECLARATIONS:
+            edits.append(sheet.blank(statement.start, body.start if label is not None else statement.start))
+    return sheet.apply(edits) if edits else sheet
+
+
+def spans(sheet: Sheet) -> Iterator[Sheet]:
+    """Programs in the middle of a sentence, between single ticks; columns stay."""
+    for row, line in enumerate(sheet.text.split("\n")):
+        for found in _SPAN.finditer(line) if "`" in line else ():
+            if _SPAN_CODE.search(found[1]):
+                yield Sheet(" " * found.start(1) + found[1], (sheet.lines[row],))
