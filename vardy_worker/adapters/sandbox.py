@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import ValidationError
 
 from vardy_worker.contracts.base import INT_SAFE_MAX, JsonValue
-from vardy_worker.contracts.errors import SettingsError
+from vardy_worker.contracts.errors import JOB_ERRORS, SettingsError
 from vardy_worker.contracts.execution import (
     CallFailure,
     CallPlaceholder,
@@ -284,14 +284,14 @@ class _Session:
             reported = Place(line=record["line"], column=record["column"])
             place = narrowed(self._run.source, reported, record["message"])
             return Threw(
-                code=record["code"],
+                code=_known(record["code"]),
                 name=record["name"],
                 message=record["message"],
                 line=place.line,
                 column=place.column,
                 call_id=call_id if isinstance(call_id, int) and 0 <= call_id < self._calls else None,
             )
-        code, field = record["code"], record.get("field", _NO_LIMIT)
+        code, field = _known(record["code"]), record.get("field", _NO_LIMIT)
         if code == "execution.memory":
             return self._hit(code, "guest_memory_mib_max")
         hit = self._hit(code, field if field in type(self._limits).model_fields else _NO_LIMIT, record.get("value"))
@@ -314,6 +314,12 @@ def _natural(value: object) -> int:
     if not isinstance(value, int) or value < 0:
         raise ValueError(value)
     return value
+
+
+def _known(code: str) -> str:
+    if code not in JOB_ERRORS or not code.startswith("execution."):
+        raise ValueError(code)
+    return code
 
 
 def _refs(found: list[dict[str, Any]]) -> tuple[Ref, ...]:

@@ -42,17 +42,22 @@ function hitLimit(code, field, allowed, value, site, index) {
   }
 }
 
+function checkBudget(site, index) {
+  if (run.calls < run.limits.calls) return;
+  hitLimit("execution.calls_budget", "calls_max", run.limits.calls, run.calls + 1, site, index);
+  throw site;
+}
+
 function call(index, args) {
   const site = new ErrorType();
-  if (run.calls >= run.limits.calls) {
-    hitLimit("execution.calls_budget", "calls_max", run.limits.calls, run.calls + 1, site, index);
-    throw site;
-  }
+  checkBudget(site, index);
   if (arguments.length > 2) {
     throw new TypeErrorType("`" + run.names[index] + "` takes one object of named arguments");
   }
-  const id = run.calls++;
   const encoded = encodedArguments(index, args, site);
+  // Only now: arguments that cannot be encoded make no call, and their getters may have made some.
+  checkBudget(site, index);
+  const id = run.calls++;
   const at = place(site.stack);
   const made = { __proto__: null, id, f: index, line: at[0], column: at[1], refs: encoded.refs, text: encoded.text };
   made.site = site;
