@@ -285,6 +285,46 @@ def test_a_run_that_gets_no_child_in_time_says_so(image: pool.Image) -> None:
     assert outcome.code == "execution.sandbox_lost"
 
 
+@pytest.fixture
+def starved() -> Iterator[None]:
+    """Every core is kept busy by other processes, two for each."""
+    spin = "import sys\nprint('on', flush=True)\nwhile True: pass"
+    hogs = [
+        subprocess.Popen([sys.executable, "-c", spin], stdout=subprocess.PIPE) for _ in range(2 * (os.cpu_count() or 1))
+    ]
+    try:
+        for hog in hogs:
+            assert hog.stdout is not None
+            assert hog.stdout.readline() == b"on\n"
+        yield
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.communicate()
+
+
+@pytest.mark.usefixtures("starved")
+def test_the_first_job_of_a_fresh_pool_has_its_whole_deadline_on_a_starved_machine() -> None:
+    sandbox = ChildSandbox(warm=1, children_max=1)
+    # Compiling the engine and starting the child take longer than this deadline, and do not count against it.
+    assert run(sandbox, "return 1;", execute_seconds_max=0.5) == 1
+    sandbox.close()
+
+
+@pytest.mark.usefixtures("starved")
+def test_an_endless_first_job_ends_by_its_deadline_on_a_starved_machine(image: pool.Image) -> None:
+    sandbox = ChildSandbox(warm=1, children_max=1, image=image)
+    assert sandbox.wait_warm(60)
+    began = time.monotonic()
+    outcome = run(sandbox, "for (;;);", execute_seconds_max=1)
+    seconds = time.monotonic() - began
+    sandbox.close()
+    assert isinstance(outcome, LimitHit)
+    assert outcome.code == "execution.timeout"
+    # The margin is measured against an idle machine; here the scheduler may take its share.
+    assert 0.9 < seconds < 1 + 0.25 + 0.5
+
+
 def test_the_first_run_meets_its_deadline_though_nothing_is_warm_yet() -> None:
     sandbox = ChildSandbox(warm=1, children_max=1)
     assert run(sandbox, "return 1;", execute_seconds_max=0.5) == 1
