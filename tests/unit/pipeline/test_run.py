@@ -77,6 +77,15 @@ def test_wrong_arguments_of_a_read_name_the_field(parts: WorkerParts) -> None:
     assert "city" in str(job.error.details["problems"])
 
 
+def test_a_wrong_argument_shows_its_field_and_the_expected_type(parts: WorkerParts) -> None:
+    job = run(parts, lambda guest: guest.call("count_orders", city=7) and threw(0))
+    assert outcome(job) == (Status.VALIDATION_BLOCKED, "validation.arguments")
+    assert job.error is not None
+    assert "argument /city: " in job.error.message
+    [problem] = job.error.details["problems"]
+    assert (problem["at"], problem["expected"]) == ("/city", "a string")
+
+
 def test_a_thrown_error_has_its_place_and_text(parts: WorkerParts) -> None:
     job = run(parts, lambda _: threw(message="no such thing"))
     assert outcome(job) == (Status.EXECUTION_ERROR, "execution.thrown")
