@@ -85,7 +85,7 @@ def read_from_api(client: Vardy) -> ServiceFacts:
 
 def service_checks(facts: ServiceFacts) -> list[Check]:
     """All that can be said of the deployment."""
-    checks = [_workers(facts.queues), _queues(facts.queues), _catalogue(facts.catalogue)]
+    checks = [_workers(facts.queues), *_sandboxes(facts.queues), _queues(facts.queues), _catalogue(facts.catalogue)]
     checks.append(_rules(facts.rules, facts.catalogue))
     if facts.admin_keys is not None:
         checks.append(_keys(facts.admin_keys))
@@ -106,6 +106,24 @@ def _workers(queues: QueuesView) -> Check:
             "Start one with `vardy worker`, or widen VARDY_WORKER_QUEUES.",
         )
     return passed("workers", f"{counted(len(queues.workers), 'worker')} alive, serving {', '.join(sorted(served))}.")
+
+
+def _sandboxes(queues: QueuesView) -> list[Check]:
+    """Nothing when no live worker has started a sandbox yet."""
+    known = [worker for worker in queues.workers if worker.confined is not None]
+    if not known:
+        return []
+    bare = [worker.worker for worker in known if not worker.confined]
+    if not bare:
+        return [passed("sandbox", f"The sandbox of {counted(len(known), 'worker')} filters system calls.")]
+    return [
+        warned(
+            "sandbox",
+            f"Programs run without a filter of system calls in {', '.join(bare)}: the system has none that fits.",
+            "Run these workers on Linux (x86-64 or ARM64) with seccomp in the kernel; until then WebAssembly and "
+            "the limits of the process confine programs.",
+        )
+    ]
 
 
 def _queues(queues: QueuesView) -> Check:

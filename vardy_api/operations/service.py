@@ -35,6 +35,7 @@ def worker_view(seen: WorkerSeen) -> WorkerView:
         queues=seen.queues,
         started_at=moment(seen.started_at_ms),
         seen_at=moment(seen.seen_at_ms),
+        confined=seen.confined,
     )
 
 

@@ -119,6 +119,31 @@ def test_workers_that_serve_no_commits_are_a_failure() -> None:
     assert (check.level, "commit" in check.message) == (Level.FAILURE, True)
 
 
+def test_workers_whose_sandbox_is_not_confined_are_named_in_a_warning() -> None:
+    def check(**confined: bool | None) -> list[Check]:
+        workers = tuple(
+            WorkerView(worker=name, queues=("run", "commit"), started_at=NOW, seen_at=NOW, confined=value)
+            for name, value in confined.items()
+        )
+        facts = service(queues=QueuesView(queues=(), workers=workers))
+        return [found for found in service_checks(facts) if found.name == "sandbox"]
+
+    [warning] = check(good=True, bare=False, commits=None, other=False)
+    assert warning.level is Level.WARNING
+    assert "in bare, other:" in warning.message
+    assert "Linux" in warning.action
+    [fine] = check(good=True, commits=None)
+    assert (fine.level, "1 worker" in fine.message) == (Level.OK, True)
+    assert check(commits=None) == []
+
+
+def test_the_api_tells_whether_a_workers_sandbox_is_confined(cli: Cli, world: ApiWorld) -> None:
+    world.presence.beat(WorkerSeen("w1", ("run", "commit"), 0, 0, confined=False), ttl_seconds=60)
+    ran = cli("doctor", "--api-key", cli.token, "--json")
+    [check] = [check for check in ran.json["checks"] if check["name"] == "sandbox"]
+    assert (check["level"], "w1" in check["message"], ran.code) == ("warning", True, ExitCode.OK)
+
+
 def test_a_message_that_waits_for_minutes_is_a_warning() -> None:
     queues = QueuesView(
         queues=(QueueView(name="run", depth=900, oldest_seconds=400.0), QueueView(name="commit", depth=0)),
