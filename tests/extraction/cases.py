@@ -8,6 +8,28 @@ from pathlib import Path
 from typing import Any
 
 CORPUS = Path(__file__).parent / "corpus"
+KINDS = {
+    "01": "prose before and behind, in several languages",
+    "02": "fences of any label, lists, quotes, line ends, byte order mark",
+    "03": "several fences: illustrations, output, other languages, steps",
+    "04": "ticks inside of the program",
+    "05": "a fence never closed, an answer cut off",
+    "06": "thinking, with code in it",
+    "07": "JSON with the program in it",
+    "08": "TypeScript",
+    "09": "exports, and other spellings of `run`",
+    "10": "helpers and constants around `run`",
+    "11": "a bare function, bare statements",
+    "12": "other parameters of `run`",
+    "13": "functions of other names",
+    "14": "`run` called at the end",
+    "15": "text in the program that looks like something else",
+    "16": "`await` on what is no promise",
+    "17": "no program: refusals, questions, nothing",
+    "18": "too large",
+    "19": "tags, tokens, entities and signs around and inside the program",
+}
+"""The kinds of answers, by the number that the names of their files begin with."""
 
 
 @dataclass(frozen=True)
