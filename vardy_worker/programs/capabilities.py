@@ -207,8 +207,33 @@ def check_capabilities(subject: Subject, findings: Findings) -> None:
             key = node.get("key")
             if key is not None and key.kind != "computed_property_name" and key_name(key) == "__proto__":
                 findings.add("program.forbidden", key, "`__proto__` cannot be set or read.", _NO_PROTO)
+            elif node.kind == "pair_pattern" and key is not None and key_name(key) == "constructor":
+                _constructor_taken(node, findings)
+        elif node.kind == "shorthand_property_identifier_pattern" and node.text == "constructor":
+            _constructor_taken(node, findings)
         elif node.kind.startswith("shorthand_property_identifier") and node.text == "__proto__":
             findings.add("program.forbidden", node, "`__proto__` cannot be set or read.", _NO_PROTO)
+
+
+def _constructor_taken(node: Node, findings: Findings) -> None:
+    """`const {constructor} = () => {}`, or the constructor of a constructor; of a row it is a column."""
+    pattern = node.parent
+    holder = pattern.parent if pattern is not None else None
+    if pattern is None or holder is None:
+        return
+    value = holder.get("value") or holder.get("right")
+    key = holder.get("key")
+    nested = holder.kind == "pair_pattern" and key is not None and key_name(key) in {"constructor", "prototype"}
+    given = holder.kind in {"variable_declarator", "assignment_expression"}
+    literal = given and value is not None and bare(value).kind in _LITERALS
+    if nested or literal:
+        findings.add(
+            "program.forbidden",
+            node,
+            "`constructor` does not exist here.",
+            _NO_CONSTRUCTOR,
+            details={"name": "constructor"},
+        )
 
 
 def _forbidden_syntax(node: Node, findings: Findings) -> None:

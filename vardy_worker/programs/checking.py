@@ -10,6 +10,7 @@ from vardy_worker.programs.capabilities import check_capabilities, check_names
 from vardy_worker.programs.characters import check_characters
 from vardy_worker.programs.codes import Findings
 from vardy_worker.programs.early_errors import check_early_errors, check_grammar
+from vardy_worker.programs.forms import check_forms
 from vardy_worker.programs.run_shape import check_run
 from vardy_worker.programs.subject import is_global_object, subject_of
 from vardy_worker.programs.syntax import property_name
@@ -45,6 +46,7 @@ def check(
         return findings.sorted()
     check_characters(subject.tree, findings)
     check_early_errors(subject.names, findings)
+    check_forms(subject.tree, findings)
     check_run(subject, findings)
     check_names(subject, findings)
     check_capabilities(subject, findings)
