@@ -49,6 +49,8 @@ function checkBudget(site, index) {
 }
 
 function call(index, args) {
+  // The run is lost; a program that catches that and goes on would otherwise use up its time.
+  if (run.limit !== undefined) return new PromiseType(() => {});
   const site = new ErrorType();
   checkBudget(site, index);
   if (arguments.length > 2) {
