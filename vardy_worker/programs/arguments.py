@@ -6,6 +6,7 @@ passes. The full check of the real values happens when the call is made.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from json import dumps
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,7 @@ _TYPE_WORDS = {
 }
 _DEPTH_MAX = 32
 _DIGITS_MAX = 1000
+_NUMERIC = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,9 +209,27 @@ def _report(call: Call, wrong: _Wrong, findings: Findings) -> None:
         wrong.code,
         wrong.node,
         f"`{place}` of `{call.name}` must be {wrong.expected}, not {wrong.found}.",
-        "",
+        _remedy(wrong),
         details=details,
     )
+
+
+def _remedy(wrong: _Wrong) -> str:
+    """What to write instead, as far as the literal shows what was meant."""
+    shown = literal_value(wrong.node)
+    value = shown[0] if shown is not None else None
+    if isinstance(value, str) and wrong.allowed:
+        close = close_names(value, [option for option in wrong.allowed if isinstance(option, str)])
+        return f'Did you mean "{close[0]}"?' if close else "Choose one of them."
+    if isinstance(value, str) and wrong.expected in {"an integer", "a number"} and _NUMERIC.fullmatch(value.strip()):
+        return f"Write `{value.strip()}`, without quotes."
+    if isinstance(value, str) and wrong.expected == "true or false":
+        return "Write `true` or `false`, without quotes."
+    if wrong.expected == "a string" and wrong.node.kind == "number":
+        return f'Write `"{wrong.node.text}"`, with quotes.'
+    if wrong.expected.startswith("an array") and wrong.node.kind != "array":
+        return "Put it into brackets: `[…]`."
+    return "Take the value from `params` or from what a read returned." if shown is not None else ""
 
 
 # --- literals against schemas -----------------------------------------------------------------

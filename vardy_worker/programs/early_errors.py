@@ -27,13 +27,17 @@ def check_grammar(tree: Tree, findings: Findings) -> None:
     hint = _bracket_hint(bracket, findings)
     for error in outermost[:_ERRORS_MAX]:
         if error.missing:
-            findings.add("program.syntax", error, f"`{error.kind}` is missing here.", hint)
+            findings.add("program.syntax", error, f"{_missing_words(error)} is missing here.", hint)
         elif bracket is not None and bracket.kind not in _CLOSERS and error.start <= bracket.start:
             findings.add("program.syntax", _end_of(tree), "The program ends too early.", hint)
         else:
             place = _deepest(error)
             message = f"JavaScript does not allow `{short_text(place)}` here."
             findings.add("program.syntax", place, message, hint)
+
+
+def _missing_words(error: Node) -> str:
+    return f"`{error.kind}`" if not error.named else "A name or value"
 
 
 def _deepest(error: Node) -> Node:

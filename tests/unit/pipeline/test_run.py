@@ -235,6 +235,21 @@ def test_a_program_that_does_not_pass_is_repaired(parts: WorkerParts) -> None:
     assert "count_orders" in model.requests[1].messages[-1].content
 
 
+def test_a_warning_stops_no_program_and_is_kept_with_it(parts: WorkerParts) -> None:
+    job = run(parts, model=AnsweringModel(fenced("async function run(params) {\n  console.log(1);\n}")))
+    assert job.status is Status.SUCCESS
+    assert job.program is not None
+    assert [finding.code for finding in job.program.warnings] == ["program.no_return"]
+
+
+def test_nothing_of_a_program_runs_that_does_not_pass(parts: WorkerParts) -> None:
+    late = "async function run(params) {\n  await count_orders({ city: 'Recife' });\n  return await cont_orders();\n}"
+    ran: list[Guest] = []
+    job = run(parts, ran.append, model=AnsweringModel(fenced(late), fenced(late)))
+    assert job.status is Status.VALIDATION_BLOCKED
+    assert ran == []
+
+
 def test_a_program_that_never_passes_is_blocked_with_its_findings(parts: WorkerParts) -> None:
     job = run(parts, model=AnsweringModel(fenced(UNKNOWN), fenced(UNKNOWN)))
     assert outcome(job) == (Status.VALIDATION_BLOCKED, "validation.program")

@@ -194,3 +194,26 @@ def test_schemas_of_every_kind_are_followed(schema: Any, literal: str, fits: boo
     found = check(f"async function run(params) {{ return await f({{x: {literal}}}); }}", Catalogue(functions=(spec,)))
 
     assert (found == ()) is fits
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"),
+    [
+        ("list_invoices({customer_id: '7'})", "Write `7`, without quotes."),
+        ("list_invoices({customer_id: ' -7 '})", "Write `-7`, without quotes."),
+        ("list_invoices({customer_id: 'the customer'})", "Take the value from `params` or from what a read returned."),
+        ("list_invoices({customer_id: 1, status: 'opened'})", 'Did you mean "open"?'),
+        ("create_ticket({customer_id: 1, title: 'a', priority: 'zzz'})", "Choose one of them."),
+        ("create_ticket({customer_id: 1, title: 5})", 'Write `"5"`, with quotes.'),
+        ("create_ticket({customer_id: 1, title: 'a', urgent: 'yes'})", "Write `true` or `false`, without quotes."),
+        ("create_ticket({customer_id: 1, title: 'a', tags: 'x'})", "Put it into brackets: `[…]`."),
+        (
+            "refund_payment({payment_id: 1, amount_cents: 0})",
+            "Take the value from `params` or from what a read returned.",
+        ),
+    ],
+)
+def test_a_wrong_literal_comes_with_what_to_write_instead(findings: Findings, call: str, hint: str) -> None:
+    (finding,) = findings(f"async function run(params) {{ return await {call}; }}")
+
+    assert finding.hint == hint

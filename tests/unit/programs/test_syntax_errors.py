@@ -83,3 +83,11 @@ def test_a_program_of_any_depth_is_checked(findings: Findings) -> None:
     )
 
     assert [finding.code for finding in findings(source)] == []
+
+
+def test_what_is_missing_is_named_in_words(findings: Findings) -> None:
+    (operand,) = findings("async function run(params) {\n  return 1 +;\n}")
+    (bracket, *_) = findings("async function run(params) {\n  const a = {; return 1;\n}")
+
+    assert operand.message == "A name or value is missing here."
+    assert bracket.message == "`}` is missing here."

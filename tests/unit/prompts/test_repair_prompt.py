@@ -67,6 +67,17 @@ def test_a_finding_has_its_message_place_line_caret_and_hint(catalogue: Catalogu
     assert "hint: Did you mean `get_order`?" in text
 
 
+def test_a_warning_is_fed_back_with_the_errors(catalogue: Catalogue) -> None:
+    warning = Finding(
+        code="program.no_return", message="No return.", line=1, column=1, hint="Return it.", severity="warning"
+    )
+    wrong = Finding(code="program.syntax", message="Wrong.", line=2, column=1)
+    error = ErrorInfo(code="validation.program", message="1 finding")
+    text = repaired(catalogue, FailedTry(text=PROGRAM, error=error, findings=(warning, wrong)))[-1].content
+    assert "warning at line 1, column 1: No return. [program.no_return]" in text
+    assert "hint: Return it." in text
+
+
 def test_errors_come_before_warnings_and_not_all_of_a_flood(catalogue: Catalogue) -> None:
     warning = Finding(code="program.no_return", message="No return.", line=1, column=1, severity="warning")
     findings = (warning, *(Finding(code="program.syntax", message=f"e{n}.", line=1, column=1) for n in range(60)))
