@@ -62,13 +62,18 @@ def without_invisible(sheet: Sheet) -> Sheet:
     """
     if not _INVISIBLE.search(sheet.text):
         return sheet
-    data = [(node.start, node.end) for node in parse_javascript(sheet.text).nodes if node.kind in _TEXTS]
-    edits = [
-        Edit(found.start(), found.end(), " ")
-        for found in _INVISIBLE.finditer(sheet.text)
-        if not any(start <= found.start() < end for start, end in data)
-    ]
-    return sheet.apply(edits)
+    edits: list[Edit] = []
+    done = 0
+    for node in parse_javascript(sheet.text).nodes:
+        if node.kind in _TEXTS and node.end > done:
+            edits.extend(_spaces(sheet, done, node.start))
+            done = node.end
+    return sheet.apply([*edits, *_spaces(sheet, done, len(sheet.text))])
+
+
+def _spaces(sheet: Sheet, start: int, end: int) -> Iterator[Edit]:
+    for found in _INVISIBLE.finditer(sheet.text, start, max(start, end)):
+        yield Edit(found.start(), found.end(), " ")
 
 
 def without_caption(sheet: Sheet) -> Sheet:

@@ -41,6 +41,12 @@ _PARSES_MAX = 100
 _PARSED_CHARS_MAX = 1024 * 1024
 _CODE_WORDS = re.compile(r"\bfunction\b|=>|\bawait\b|\breturn\b")
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,5}|#x[0-9a-f]{1,4});", re.IGNORECASE)
+_BROKEN_CODE = re.compile(
+    r"\bfunction\s{1,9}run\b|\brun\s{0,9}=[^=]"
+    r"|^[ \t]{0,99}(?:export|const|let|var|async|function|await|return)\b.{0,999}[;{(,][ \t]{0,9}$",
+    re.MULTILINE,
+)
+"""What a broken program has and prose about one has not."""
 _RUN_WORD = re.compile(r"\brun\b")
 _SPAN = re.compile(r"`[^`\n]{1,2000}`")
 
@@ -130,7 +136,7 @@ class _Reader:
             if plain is not None and tier_of(parse_javascript(plain.text)) == _TIER_RUN:
                 return [*found, _Candidate(plain, _TIER_RUN, parsed=True, closed=True)]
         unquoted = _SPAN.sub("", sheet.text)
-        if not blocks and _RUN_WORD.search(unquoted) and _CODE_WORDS.search(unquoted):
+        if not blocks and _RUN_WORD.search(unquoted) and _BROKEN_CODE.search(unquoted):
             found.extend(self._broken_text(sheet))
         return found
 

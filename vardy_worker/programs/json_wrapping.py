@@ -40,6 +40,9 @@ def unwrap_json(sheet: Sheet) -> Sheet | None:
         data = json.loads(sheet.text[start:end], strict=False)
     except (ValueError, RecursionError):
         return _unwrap_object(sheet, start, end)
+    lines = next(_line_lists(data), None)
+    if lines is not None:
+        return _joined_lines(sheet, start, lines)
     codes = [data] if isinstance(data, str) else [*_texts(data), *_programs(data)]
     code = next((code for code in codes if _CODE.search(code)), next(iter(codes), None))
     if code is None or (isinstance(data, str) and not _CODE.search(code)):
@@ -108,6 +111,28 @@ def _texts(data: Any, level: int = 0) -> Iterator[str]:
         yield from (v for k, v in data.items() if isinstance(v, str) and k in _CARRIERS and v.lstrip()[:1] == "{")
         for value in data.values():
             yield from _texts(value, level + 1)
+
+
+def _line_lists(data: Any, level: int = 0) -> Iterator[list[str]]:
+    """Lists of lines under the usual keys."""
+    if not isinstance(data, dict | list) or level > _LEVELS_MAX:
+        return
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+        texts = value if isinstance(value, list) and all(isinstance(text, str) for text in value) else []
+        if str(key).lower() in _KEYS and any(_CODE.search(text) for text in texts):
+            yield texts
+        yield from _line_lists(value, level + 1)
+
+
+def _joined_lines(sheet: Sheet, start: int, lines: list[str]) -> Sheet | None:
+    """A program whose lines are the texts of a list."""
+    decoded = [_decode(sheet, *literal) for literal in _strings(sheet.text, start)]
+    texts = [part.text for part in decoded]
+    for first in range(len(texts) - len(lines) + 1):
+        if texts[first] == lines[0] and texts[first : first + len(lines)] == lines:
+            rows = (row for part in decoded[first : first + len(lines)] for row in part.lines)
+            return _with_plain_lines(Sheet("\n".join(lines), tuple(rows)))
+    return None
 
 
 def _programs(data: Any, level: int = 0) -> Iterator[str]:
