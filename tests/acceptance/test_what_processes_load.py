@@ -102,6 +102,7 @@ def busy(spied: Spied, at_start: dict[str, set[str]]) -> Spied:
 def _use(vardy: Vardy) -> None:
     vardy.prompt("Cancel order 17", user=ANA)
     vardy.check_rules("default: block\n")
+    assert vardy.check_program(text="```ts\nasync function run(params: object) { return 1; }\n```", user=ANA).ok
     job = vardy.run("Which customers have overdue invoices?", user=ANA, timeout_seconds=SECONDS)
     assert job.status is Status.SUCCESS
     vardy.save_recipe("overdue", from_job=job.id, reviewed_by="rita")
