@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,10 @@ if TYPE_CHECKING:
 
 def eventually(condition: Callable[[], bool], *, seconds: float = 10.0) -> bool:
     """Whether the condition came true before the deadline."""
+    pause = threading.Event()
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
             return False
-        time.sleep(0.01)
+        pause.wait(0.01)
     return True

@@ -90,9 +90,7 @@ def _reached(facts: ServerFacts) -> Check:
 
 def _role(info: Mapping[str, Any]) -> Check:
     if int(info.get("cluster_enabled", 0)):
-        return failed(
-            "redis role", "The server is a Redis Cluster.", "Use a single primary, with Sentinel if you like."
-        )
+        return failed("redis role", "The server is a Redis Cluster.", "Use a single primary.")
     if info.get("role", "master") != "master":
         return failed(
             "redis role", "The server is a replica, which cannot be written.", "Point VARDY_REDIS_URL at the primary."

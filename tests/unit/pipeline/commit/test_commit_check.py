@@ -1,9 +1,7 @@
-import pytest
-
 from tests.support.factories import LEA, NOW_MS
-from tests.support.target import Target, code, lose_worker, requeue, states, target_functions
+from tests.support.target import Target, code, lose_worker, requeue, states
 from tests.support.worker import ALLOW_ALL, WorkerParts
-from vardy_worker import FunctionError, Functions, verbs
+from vardy_worker import FunctionError, verbs
 from vardy_worker.contracts.decision import Choice, Decision
 from vardy_worker.contracts.journal import EffectState
 from vardy_worker.contracts.policy import ApprovalNeed
@@ -12,16 +10,6 @@ from vardy_worker.ports import Change, Changed
 
 APPROVE_ALL = "default: approve\n"
 BLOCK_ALL = "default: block\n"
-
-
-@pytest.fixture
-def target() -> Target:
-    return Target()
-
-
-@pytest.fixture
-def functions(target: Target) -> Functions:
-    return target_functions(target)
 
 
 # --- the check at the beginning ------------------------------------------------------------------

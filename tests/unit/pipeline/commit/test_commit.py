@@ -1,7 +1,7 @@
 import pytest
 
 from tests.support.factories import NOW_MS
-from tests.support.target import Target, code, lose_worker, requeue, states, target_functions
+from tests.support.target import Target, code, lose_worker, requeue, states
 from tests.support.worker import WorkerParts
 from vardy_worker import FunctionError, Functions, verbs
 from vardy_worker.contracts.execution import Ref
@@ -12,16 +12,6 @@ from vardy_worker.ports import Changed, Claimed
 
 APPROVE_ALL = "default: approve\n"
 BLOCK_ALL = "default: block\n"
-
-
-@pytest.fixture
-def target() -> Target:
-    return Target()
-
-
-@pytest.fixture
-def functions(target: Target) -> Functions:
-    return target_functions(target)
 
 
 # --- what goes well -----------------------------------------------------------------------
