@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import httpx
 
@@ -19,23 +19,18 @@ from vardy_api import client_flows as flows
 from vardy_api.client_calls import Reply
 from vardy_api.client_errors import ClientError
 from vardy_api.client_flows import Ask, Decision, Lost, Pause, Send, as_user
+from vardy_api.client_library import LibraryClient, Person, job_id_of
 from vardy_api.shapes import (
     DecisionRequest,
-    KeyCreate,
     PersonRequest,
-    ProgramCheck,
-    PromptRequest,
     ReasonRequest,
-    RecipeSave,
     ResolveRequest,
-    RulesPut,
     RunRequest,
     Via,
 )
 from vardy_worker.contracts.decision import Choice
 from vardy_worker.contracts.job import JobKind, Mode
 from vardy_worker.contracts.status import Status
-from vardy_worker.contracts.user import Scope, User
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,28 +38,17 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from vardy_api.shapes import (
-        CheckedProgram,
         ConsoleView,
-        HealthView,
-        KeyView,
-        NewKeyView,
-        PromptView,
-        QueuesView,
-        RecipeView,
-        RulesView,
         SummaryPage,
         SummaryView,
     )
     from vardy_worker.contracts.base import JsonObject, JsonValue
-    from vardy_worker.contracts.functions import Catalogue
     from vardy_worker.contracts.plan import Plan
     from vardy_worker.contracts.view import JobView
 
 __all__ = ["Decision", "Vardy"]
 
 T = TypeVar("T")
-Person: TypeAlias = User | str | dict[str, Any] | None
-"""A user as contract, mapping or bare id; None where the key is bound to a person."""
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 30.0
@@ -72,7 +56,7 @@ ANSWER_SECONDS = 30.0
 NEVER_ARRIVED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
-class Vardy:
+class Vardy(LibraryClient):
     """A connection to one Vardy API. Threads may share it. Close it, or use it in `with`.
 
     `on_approval` is asked whenever a job that is waited for comes back `PENDING_APPROVAL`;
@@ -166,7 +150,7 @@ class Vardy:
 
     def get(self, job: JobView | str) -> JobView:
         """The job as it is now."""
-        return self._drive(flows.perform(calls.read_job(_id(job))))
+        return self._drive(flows.perform(calls.read_job(job_id_of(job))))
 
     def wait(self, job: JobView | str, *, timeout_seconds: float | None = None) -> JobView:
         """The job when it has settled. Asks `on_approval` as `run` does."""
@@ -207,11 +191,11 @@ class Vardy:
 
     def plan(self, job: JobView | str) -> Plan:
         """The plan's exact bytes, checked against its digest."""
-        return self._drive(flows.perform(calls.read_plan(_id(job))))
+        return self._drive(flows.perform(calls.read_plan(job_id_of(job))))
 
     def console(self, job: JobView | str) -> ConsoleView:
         """What the job's program printed."""
-        return self._drive(flows.perform(calls.read_console(_id(job))))
+        return self._drive(flows.perform(calls.read_console(job_id_of(job))))
 
     # --- decisions and commits -------------------------------------------------------------------
 
@@ -319,138 +303,10 @@ class Vardy:
     ) -> JobView:
         """Says of an `UNKNOWN` effect whether it was applied, and how that was found out."""
         request = ResolveRequest(done=done, result=result, reason=reason, user=as_user(user))
-        return self._drive(flows.perform(calls.resolve(_id(job), seq, request)))
+        return self._drive(flows.perform(calls.resolve(job_id_of(job), seq, request)))
 
     def _act(self, job: JobView | str, verb: str, request: PersonRequest | ReasonRequest) -> JobView:
-        return self._drive(flows.perform(calls.act(_id(job), verb, request)))
-
-    # --- programs, recipes, rules, functions, prompts --------------------------------------------------------
-
-    def recipes(self) -> tuple[RecipeView, ...]:
-        """The newest version of every recipe, by name."""
-        return self._drive(flows.perform(calls.list_recipes())).items
-
-    def recipe(self, name: str) -> RecipeView:
-        """The newest version of one recipe."""
-        return self._drive(flows.perform(calls.read_recipe(name)))
-
-    def recipe_versions(self, name: str) -> tuple[RecipeView, ...]:
-        """All versions of one recipe, oldest first."""
-        return self._drive(flows.perform(calls.recipe_versions(name))).items
-
-    def save_recipe(
-        self,
-        name: str,
-        *,
-        source: str | None = None,
-        from_job: JobView | str | None = None,
-        description: str = "",
-        params_schema: JsonObject | None = None,
-        reviewed_by: str = "",
-        expect_version: int | None = None,
-    ) -> RecipeView:
-        """Saves a new version of a recipe, from `source` or from the program of a job.
-
-        Raises `Invalid` `recipe.invalid` with every finding, `Conflict` when
-        `expect_version` is not the newest.
-        """
-        request = RecipeSave(
-            source=source,
-            from_job=None if from_job is None else _id(from_job),
-            description=description,
-            reviewed_by=reviewed_by,
-            expect_version=expect_version,
-            **({} if params_schema is None else {"params_schema": params_schema}),
-        )
-        return self._drive(flows.perform(calls.save_recipe(name, request)))
-
-    def delete_recipe(self, name: str) -> None:
-        """Deletes a recipe with all its versions."""
-        self._drive(flows.perform(calls.delete_recipe(name)))
-
-    def check_program(
-        self,
-        source: str | None = None,
-        *,
-        text: str | None = None,
-        user: Person = None,
-        functions: Sequence[str] | None = None,
-    ) -> CheckedProgram:
-        """Checks a program, or the one in a model's `text`. Findings are an answer, no exception."""
-        only = None if functions is None else tuple(functions)
-        body = ProgramCheck(source=source, text=text, user=as_user(user), functions=only)
-        return self._drive(flows.perform(calls.check_program(body)))
-
-    def functions(self) -> Catalogue:
-        """The catalogue of the company's functions, as a worker published it."""
-        return self._drive(flows.perform(calls.read_functions()))
-
-    def rules(self) -> RulesView:
-        """The active rules."""
-        return self._drive(flows.perform(calls.read_rules()))
-
-    def apply_rules(self, text: str, *, user: Person = None, expect_version: int | None = None) -> RulesView:
-        """Makes these the active rules. Raises `Invalid` `rules.invalid` with every problem."""
-        request = RulesPut(text=text, user=as_user(user), expect_version=expect_version)
-        return self._drive(flows.perform(calls.put_rules(request, dry_run=False)))
-
-    def check_rules(self, text: str) -> RulesView:
-        """Checks rules against the catalogue without applying them."""
-        return self._drive(flows.perform(calls.put_rules(RulesPut(text=text), dry_run=True)))
-
-    def prompt(
-        self,
-        request: str,
-        *,
-        params: JsonObject | None = None,
-        user: Person = None,
-        functions: Sequence[str] | None = None,
-    ) -> PromptView:
-        """Exactly what would be sent to the model; nothing is."""
-        body = PromptRequest(
-            request=request,
-            params=params or {},
-            user=as_user(user),
-            functions=None if functions is None else tuple(functions),
-        )
-        return self._drive(flows.perform(calls.preview_prompt(body)))
-
-    # --- administration ------------------------------------------------------------------------------
-
-    def keys(self) -> tuple[KeyView, ...]:
-        """All API keys, without their secrets."""
-        return self._drive(flows.perform(calls.list_keys())).items
-
-    def create_key(
-        self,
-        scopes: Sequence[Scope | str],
-        *,
-        name: str = "",
-        owner: str = "",
-        person: Person = None,
-        expires_in_seconds: int | None = None,
-    ) -> NewKeyView:
-        """Makes an API key; its secret is in the answer, and nowhere else."""
-        request = KeyCreate(
-            name=name,
-            owner=owner,
-            scopes=tuple(Scope(scope) for scope in scopes),
-            person=as_user(person),
-            expires_in_seconds=expires_in_seconds,
-        )
-        return self._drive(flows.perform(calls.create_key(request)))
-
-    def revoke_key(self, key_id: str) -> KeyView:
-        """Ends a key at once."""
-        return self._drive(flows.perform(calls.revoke_key(key_id)))
-
-    def queues(self) -> QueuesView:
-        """The queues and the workers that serve them."""
-        return self._drive(flows.perform(calls.read_queues()))
-
-    def health(self) -> HealthView:
-        """Whether the API is ready; raises only `Unreachable`."""
-        return self._drive(flows.perform(calls.read_health()))
+        return self._drive(flows.perform(calls.act(job_id_of(job), verb, request)))
 
     # --- the driver ------------------------------------------------------------------------------------
 
@@ -486,7 +342,3 @@ class Vardy:
             reason = f"The Vardy API at {self.url} cannot be reached ({type(error).__name__}); is it running?"
             return Lost(reason, arrived=not isinstance(error, NEVER_ARRIVED))
         return Reply(response.status_code, {k.lower(): v for k, v in response.headers.items()}, response.content)
-
-
-def _id(job: JobView | str) -> str:
-    return job if isinstance(job, str) else job.id

@@ -1,0 +1,171 @@
+"""The part of the client that is not about one job: recipes, programs, rules, functions, keys, queues."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from vardy_api import client_calls as calls
+from vardy_api import client_flows as flows
+from vardy_api.client_flows import as_user
+from vardy_api.shapes import KeyCreate, ProgramCheck, PromptRequest, RecipeSave, RulesPut
+from vardy_worker.contracts.user import Scope, User
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vardy_api.shapes import (
+        CheckedProgram,
+        HealthView,
+        KeyView,
+        NewKeyView,
+        PromptView,
+        QueuesView,
+        RecipeView,
+        RulesView,
+    )
+    from vardy_worker.contracts.base import JsonObject
+    from vardy_worker.contracts.functions import Catalogue
+    from vardy_worker.contracts.view import JobView
+
+T = TypeVar("T")
+Person: TypeAlias = User | str | dict[str, Any] | None
+"""A user as contract, mapping or bare id; None where the key is bound to a person."""
+
+
+class LibraryClient:
+    """What a deployment has and how it is administered; `Vardy` adds the jobs and the connection."""
+
+    def _drive(self, flow: flows.Flow[T]) -> T:
+        """Sends what the flow asks for, and returns what it comes to."""
+        raise NotImplementedError
+
+    def recipes(self) -> tuple[RecipeView, ...]:
+        """The newest version of every recipe, by name."""
+        return self._drive(flows.perform(calls.list_recipes())).items
+
+    def recipe(self, name: str) -> RecipeView:
+        """The newest version of one recipe."""
+        return self._drive(flows.perform(calls.read_recipe(name)))
+
+    def recipe_versions(self, name: str) -> tuple[RecipeView, ...]:
+        """All versions of one recipe, oldest first."""
+        return self._drive(flows.perform(calls.recipe_versions(name))).items
+
+    def save_recipe(
+        self,
+        name: str,
+        *,
+        source: str | None = None,
+        from_job: JobView | str | None = None,
+        description: str = "",
+        params_schema: JsonObject | None = None,
+        reviewed_by: str = "",
+        expect_version: int | None = None,
+    ) -> RecipeView:
+        """Saves a new version of a recipe, from `source` or from the program of a job.
+
+        Raises `Invalid` `recipe.invalid` with every finding, `Conflict` when
+        `expect_version` is not the newest.
+        """
+        request = RecipeSave(
+            source=source,
+            from_job=None if from_job is None else job_id_of(from_job),
+            description=description,
+            reviewed_by=reviewed_by,
+            expect_version=expect_version,
+            **({} if params_schema is None else {"params_schema": params_schema}),
+        )
+        return self._drive(flows.perform(calls.save_recipe(name, request)))
+
+    def delete_recipe(self, name: str) -> None:
+        """Deletes a recipe with all its versions."""
+        self._drive(flows.perform(calls.delete_recipe(name)))
+
+    def check_program(
+        self,
+        source: str | None = None,
+        *,
+        text: str | None = None,
+        user: Person = None,
+        functions: Sequence[str] | None = None,
+    ) -> CheckedProgram:
+        """Checks a program, or the one in a model's `text`. Findings are an answer, no exception."""
+        only = None if functions is None else tuple(functions)
+        body = ProgramCheck(source=source, text=text, user=as_user(user), functions=only)
+        return self._drive(flows.perform(calls.check_program(body)))
+
+    def functions(self) -> Catalogue:
+        """The catalogue of the company's functions, as a worker published it."""
+        return self._drive(flows.perform(calls.read_functions()))
+
+    def rules(self) -> RulesView:
+        """The active rules."""
+        return self._drive(flows.perform(calls.read_rules()))
+
+    def apply_rules(self, text: str, *, user: Person = None, expect_version: int | None = None) -> RulesView:
+        """Makes these the active rules. Raises `Invalid` `rules.invalid` with every problem."""
+        request = RulesPut(text=text, user=as_user(user), expect_version=expect_version)
+        return self._drive(flows.perform(calls.put_rules(request, dry_run=False)))
+
+    def check_rules(self, text: str) -> RulesView:
+        """Checks rules against the catalogue without applying them."""
+        return self._drive(flows.perform(calls.put_rules(RulesPut(text=text), dry_run=True)))
+
+    def prompt(
+        self,
+        request: str,
+        *,
+        params: JsonObject | None = None,
+        user: Person = None,
+        functions: Sequence[str] | None = None,
+    ) -> PromptView:
+        """Exactly what would be sent to the model; nothing is."""
+        body = PromptRequest(
+            request=request,
+            params=params or {},
+            user=as_user(user),
+            functions=None if functions is None else tuple(functions),
+        )
+        return self._drive(flows.perform(calls.preview_prompt(body)))
+
+    # --- administration ------------------------------------------------------------------------------
+
+    def keys(self) -> tuple[KeyView, ...]:
+        """All API keys, without their secrets."""
+        return self._drive(flows.perform(calls.list_keys())).items
+
+    def create_key(
+        self,
+        scopes: Sequence[Scope | str],
+        *,
+        name: str = "",
+        owner: str = "",
+        person: Person = None,
+        expires_in_seconds: int | None = None,
+    ) -> NewKeyView:
+        """Makes an API key; its secret is in the answer, and nowhere else."""
+        request = KeyCreate(
+            name=name,
+            owner=owner,
+            scopes=tuple(Scope(scope) for scope in scopes),
+            person=as_user(person),
+            expires_in_seconds=expires_in_seconds,
+        )
+        return self._drive(flows.perform(calls.create_key(request)))
+
+    def revoke_key(self, key_id: str) -> KeyView:
+        """Ends a key at once."""
+        return self._drive(flows.perform(calls.revoke_key(key_id)))
+
+    def queues(self) -> QueuesView:
+        """The queues and the workers that serve them."""
+        return self._drive(flows.perform(calls.read_queues()))
+
+    def health(self) -> HealthView:
+        """Whether the API is ready; raises only `Unreachable`."""
+        return self._drive(flows.perform(calls.read_health()))
+
+
+def job_id_of(job: JobView | str) -> str:
+    """The id of a job that is given as itself or by its id."""
+    return job if isinstance(job, str) else job.id

@@ -1,0 +1,75 @@
+"""The ports: what the stages and use cases need of the outside, small enough to fake in 50 lines.
+
+All are synchronous: the worker runs each job in a thread, and the API calls the store
+in its thread pool. Only `ChangeFeed` is asynchronous, so that waiting costs no thread.
+"""
+
+from vardy_worker.ports.clock import Clock
+from vardy_worker.ports.documents import ChangeFeed, Document, Documents, Presence, WorkerSeen
+from vardy_worker.ports.functions import (
+    BadArguments,
+    CallFailed,
+    CallOk,
+    CallOutcome,
+    CallUnknown,
+    FunctionCall,
+    FunctionHost,
+    GoodArguments,
+)
+from vardy_worker.ports.jobs import (
+    KEEP,
+    Change,
+    Changed,
+    Claimed,
+    Conflict,
+    DueJob,
+    IdempotencyClaim,
+    JobStore,
+    Keep,
+    KeyReused,
+    Missing,
+    NotClaimed,
+    Replayed,
+    Submitted,
+)
+from vardy_worker.ports.model import Model
+from vardy_worker.ports.queue import Queue
+from vardy_worker.ports.rules import PlanFacts, RuleEngine, UserWindow
+from vardy_worker.ports.sandbox import Sandbox
+
+__all__ = [
+    "KEEP",
+    "BadArguments",
+    "CallFailed",
+    "CallOk",
+    "CallOutcome",
+    "CallUnknown",
+    "Change",
+    "ChangeFeed",
+    "Changed",
+    "Claimed",
+    "Clock",
+    "Conflict",
+    "Document",
+    "Documents",
+    "DueJob",
+    "FunctionCall",
+    "FunctionHost",
+    "GoodArguments",
+    "IdempotencyClaim",
+    "JobStore",
+    "Keep",
+    "KeyReused",
+    "Missing",
+    "Model",
+    "NotClaimed",
+    "PlanFacts",
+    "Presence",
+    "Queue",
+    "Replayed",
+    "RuleEngine",
+    "Sandbox",
+    "Submitted",
+    "UserWindow",
+    "WorkerSeen",
+]

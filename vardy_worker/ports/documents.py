@@ -1,0 +1,73 @@
+"""Small versioned documents (rules, recipes, keys, the catalogue), live workers, and the feed of changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vardy_worker.contracts.base import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One version of a named JSON document; versions count from 1."""
+
+    name: str
+    version: int
+    value: JsonObject
+
+
+class Documents(Protocol):
+    """Named, versioned JSON documents in collections. Every version is kept until deletion."""
+
+    def get(self, collection: str, name: str) -> Document | None:
+        """The newest version."""
+
+    def put(
+        self, collection: str, name: str, value: JsonObject, *, expect_version: int | None = None
+    ) -> Document | None:
+        """Stores a new version; None when `expect_version` (0: must not exist) is not the newest."""
+
+    def versions(self, collection: str, name: str) -> Sequence[Document]:
+        """All versions, oldest first."""
+
+    def all(self, collection: str) -> Sequence[Document]:
+        """The newest version of each, by name."""
+
+    def delete(self, collection: str, name: str) -> bool:
+        """Deletes all versions; False when there were none."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSeen:
+    """One live worker process."""
+
+    worker: str
+    queues: tuple[str, ...]
+    started_at_ms: int
+    seen_at_ms: int
+    confined: bool | None = None
+    """Whether its sandbox children run under a filter of system calls; None where none has started."""
+
+
+class Presence(Protocol):
+    """Which workers are alive."""
+
+    def beat(self, worker: WorkerSeen, *, ttl_seconds: int) -> None:
+        """Says that the worker is alive for the next `ttl_seconds`."""
+
+    def gone(self, worker: str) -> None:
+        """Says that the worker stopped."""
+
+    def seen(self) -> Sequence[WorkerSeen]:
+        """The live ones."""
+
+
+class ChangeFeed(Protocol):
+    """Wakes coroutines when a job changes. A hint only: callers read the store after it."""
+
+    async def wait(self, job_id: str, timeout_seconds: float) -> bool:
+        """Returns True soon after the next change of the job, False after the time."""

@@ -1,0 +1,208 @@
+"""The store of jobs: one compare-and-set for every change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from vardy_worker.contracts.events import Event
+    from vardy_worker.contracts.job import ConsoleRecord, JobFilter, JobPage, JobRecord
+    from vardy_worker.contracts.journal import EffectRecord, JournalEntry
+    from vardy_worker.contracts.status import Status
+
+
+class Keep(Enum):
+    """The default of fields that a change leaves alone."""
+
+    KEEP = "keep"
+
+
+KEEP = Keep.KEEP
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One compare-and-set on a job: all of it happens, or nothing.
+
+    It applies only while the status is one of `expect_status`, and, where given, the
+    fence and version match. `to` must be reachable from each expected status by the
+    transition table. `set` names fields of `JobRecord` (never those that the store keeps
+    itself: id, version, fence, deliveries, lease_until_ms, worker, status).
+    """
+
+    job_id: str
+    expect_status: frozenset[Status]
+    to: Status | None = None
+    expect_fence: int | None = None
+    expect_version: int | None = None
+    set: Mapping[str, Any] = field(default_factory=dict)
+    effects: Sequence[EffectRecord] = ()
+    journal: Sequence[JournalEntry] = ()
+    events: Sequence[Event] = ()
+    due_at_ms: int | Keep | None = KEEP
+    """When the reconciler must look at the job again; None: never."""
+    release: bool = False
+    """Gives the lease back and forgets the deliveries: the job moved on by itself."""
+    retain_seconds: int | None = None
+    """Lets the whole job expire after this time; 0 keeps it for good, None leaves it as it is."""
+    unless_cancel_requested: bool = False
+    """Refuses the change (`Conflict`) when a cancel was requested."""
+    durable: bool = False
+    """Waits until the server has written the change to its append-only file, where it can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The change was applied; the job has this version now."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Nothing was changed: the job is in this state instead."""
+
+    status: Status
+    version: int
+    fence: int
+    cancel_requested_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """There is no such job."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """The caller holds the job until its lease ends; `fence` goes into every change."""
+
+    fence: int
+    deliveries: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotClaimed:
+    """Somebody else holds it, it is not due yet, or it is in another status."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The job was stored, durable before this was returned."""
+
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The idempotency key was used before with the same body: this is that job."""
+
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyReused:
+    """The idempotency key was used before with another body."""
+
+    job_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyClaim:
+    """A caller's Idempotency-Key: `scope` is the key's owner, `body_sha256` of the body."""
+
+    scope: str
+    key: str
+    body_sha256: str
+    keep_seconds: int = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class DueJob:
+    """A job whose due time has passed."""
+
+    job_id: str
+    status: Status
+    deliveries: int
+    created_at_ms: int
+
+
+class JobStore(Protocol):
+    """Jobs. Every state change is one compare-and-set, safe to send twice.
+
+    Raises `StoreUnavailable` when the server cannot be reached or refuses to write.
+    """
+
+    def submit(
+        self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int
+    ) -> Submitted | Replayed | KeyReused:
+        """Stores a new `QUEUED` job, its index entries and its due time, in one step."""
+
+    def submitted_under(self, claim: IdempotencyClaim) -> Replayed | KeyReused | None:
+        """What `submit` would answer for a key that was used before; None for one that was not."""
+
+    def get(self, job_id: str) -> JobRecord | None:
+        """The whole record."""
+
+    def version(self, job_id: str) -> tuple[int, Status] | None:
+        """Just the version and status, cheaply."""
+
+    def change(self, change: Change) -> Changed | Conflict | Missing:
+        """Applies a compare-and-set."""
+
+    def claim(
+        self, job_id: str, *, expect: frozenset[Status], to: Status, worker: str, lease_ms: int
+    ) -> Claimed | NotClaimed:
+        """Takes the job if its status is expected, no lease is live, and it is due.
+
+        Increments fence and deliveries; the due time becomes the end of the lease.
+        Leases go by the server's clock.
+        """
+
+    def heartbeat(self, job_id: str, *, fence: int, lease_ms: int) -> bool:
+        """Prolongs the lease; False when the fence is no longer the newest."""
+
+    def request_cancel(self, job_id: str, *, by: str) -> bool:
+        """Marks a `RUNNING` or `COMMITTING` job; whoever holds it stops at the next safe point.
+
+        One that nobody holds, because it waits for its next try, is due at once.
+        """
+
+    def take_due(self, *, limit: int, hide_ms: int, hide_queued_ms: int | None = None) -> Sequence[DueJob]:
+        """Jobs that are due by the server's clock; each is hidden from other copies for `hide_ms`.
+
+        `QUEUED` ones are hidden for `hide_queued_ms` where it is given.
+        """
+
+    def rebuild_due(self, *, grace_ms: int) -> int:
+        """Adds a due time to live jobs that have none; returns how many were found."""
+
+    def list_jobs(self, where: JobFilter, *, cursor: str | None, limit: int) -> JobPage:
+        """A page of summaries, newest first. Raises `RequestError` `cursor.invalid`."""
+
+    def journal(self, job_id: str) -> Sequence[JournalEntry]:
+        """The commit journal, oldest first."""
+
+    def events(self, job_id: str, *, after: str = "", limit: int = 1000) -> Sequence[Event]:
+        """Events after the given id, oldest first."""
+
+    def put_console(self, job_id: str, console: ConsoleRecord) -> None:
+        """Keeps what a program printed."""
+
+    def console(self, job_id: str) -> ConsoleRecord | None:
+        """What a program printed."""
+
+    def counts(self) -> Mapping[Status, int]:
+        """Jobs kept, by status; costs the same however many there are. Expired ones may linger a little."""
+
+    def server_now_ms(self) -> int:
+        """The server's clock."""
+
+    def ping(self) -> None:
+        """Raises `StoreUnavailable` when the server does not answer."""
