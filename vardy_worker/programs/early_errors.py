@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from vardy_worker.programs.nodes import Node
@@ -16,19 +17,19 @@ _LOOPS = frozenset({"for_statement", "for_in_statement", "while_statement", "do_
 _UNLABELLED = frozenset(
     {"function_declaration", "generator_function_declaration", "lexical_declaration", "class_declaration"}
 )
-_OPENERS = frozenset({"{", "(", "[", "${"})
-_CLOSERS = frozenset({"}", ")", "]"})
+_CLOSERS = MappingProxyType({"{": "}", "${": "}", "(": ")", "[": "]"})
+"""Each opening bracket with the one that closes it."""
 
 
 def check_grammar(tree: Tree, findings: Findings) -> None:
     """What the grammar does not understand."""
     outermost = [error for error in tree.errors if not any(above.kind == "ERROR" for above in error.ancestors())]
-    bracket = _unmatched(tree)
+    bracket, left_open = _unmatched(tree)
     hint = _bracket_hint(bracket, findings)
     for error in outermost[:_ERRORS_MAX]:
         if error.missing:
             findings.add("program.syntax", error, f"{_missing_words(error)} is missing here.", hint)
-        elif bracket is not None and bracket.kind not in _CLOSERS and error.start <= bracket.start:
+        elif bracket is not None and left_open and error.start <= bracket.start:
             findings.add("program.syntax", _end_of(tree), "The program ends too early.", hint)
         else:
             place = _deepest(error)
@@ -54,25 +55,27 @@ def _end_of(tree: Tree) -> Node:
     return Node(tree.source, "end", last, last + 1, row=text.count("\n"), column=column, named=False, missing=False)
 
 
-def _unmatched(tree: Tree) -> Node | None:
-    """The bracket that is never closed, or closes nothing: what a broken-off program shows first."""
+def _unmatched(tree: Tree) -> tuple[Node | None, bool]:
+    """The first bracket that has no partner; and whether the program ends before it is closed."""
     opened: list[Node] = []
     for node in tree.nodes:
         if node.children or node.named or node.missing:
             continue
-        if node.kind in _OPENERS:
+        if node.kind in _CLOSERS:
             opened.append(node)
-        elif node.kind in _CLOSERS:
-            if not opened:
-                return node
+        elif node.kind in _CLOSERS.values():
+            if not any(_CLOSERS[bracket.kind] == node.kind for bracket in reversed(opened)):
+                return node, False
+            if _CLOSERS[opened[-1].kind] != node.kind:
+                return opened[-1], False
             opened.pop()
-    return opened[-1] if opened else None
+    return (opened[-1], True) if opened else (None, False)
 
 
 def _bracket_hint(bracket: Node | None, findings: Findings) -> str:
     if bracket is None:
         return ""
-    what = "closes nothing" if bracket.kind in _CLOSERS else "is never closed"
+    what = "is never closed" if bracket.kind in _CLOSERS else "closes nothing"
     return f"The `{bracket.kind}` in line {findings.line_of(bracket)} {what}."
 
 

@@ -48,6 +48,22 @@ def test_a_bracket_that_is_never_closed_is_named(findings: Findings) -> None:
     assert "line 1 is never closed" in found[0].hint
 
 
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        ("return params.rows.map((row) => row.total\n}", "The `(` in line 2 is never closed."),
+        ("return [params.a, params.b;\n}", "The `[` in line 2 is never closed."),
+        ("return 1;\n}\n}", "The `}` in line 4 closes nothing."),
+        ("return params.a);\n}", "The `)` in line 2 closes nothing."),
+    ],
+)
+def test_a_bracket_is_held_against_the_one_that_would_close_it(findings: Findings, body: str, hint: str) -> None:
+    found = findings(f"async function run(params) {{\n{body}")
+
+    assert [finding.hint for finding in found] == [hint] * len(found)
+    assert found[0].line > 1
+
+
 def test_typescript_is_named_as_such(findings: Findings) -> None:
     (finding,) = findings("async function run(params: any) { return 1; }")
 
