@@ -221,8 +221,13 @@ def _remedy(wrong: _Wrong) -> str:
     if isinstance(value, str) and wrong.allowed:
         close = close_names(value, [option for option in wrong.allowed if isinstance(option, str)])
         return f'Did you mean "{close[0]}"?' if close else "Choose one of them."
-    if isinstance(value, str) and wrong.expected in {"an integer", "a number"} and _NUMERIC.fullmatch(value.strip()):
-        return f"Write `{value.strip()}`, without quotes."
+    number = value.strip() if isinstance(value, str) and _NUMERIC.fullmatch(value.strip()) else ""
+    if wrong.expected == "an integer" and (isinstance(value, float) or "." in number):
+        return "Write a whole number; `Math.round(…)` makes one."
+    if number and wrong.expected in {"an integer", "a number"}:
+        return f"Write `{number}`, without quotes."
+    if _beyond_safe(shown):
+        return "A number beyond 2^53 keeps its digits only with an `n` behind them."
     if isinstance(value, str) and wrong.expected == "true or false":
         return "Write `true` or `false`, without quotes."
     if wrong.expected == "a string" and wrong.node.kind == "number":

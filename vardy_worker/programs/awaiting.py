@@ -283,9 +283,13 @@ def check_awaited(subject: Subject, findings: Findings) -> None:
             _report(call.name, call.node, watch.hint, findings)
     reaching = functions_reaching_calls(subject)
     registered = {id(call.node) for call in subject.calls}
+    run_binding = subject.names.top.bindings.get("run")
+    run = run_binding.function if run_binding is not None else None
     for node in subject.tree.nodes:
         if node.kind == "call_expression" and id(node) not in registered:
             function = called_function(subject.names, node)
+            if function is run and enclosing_function(node) is None:
+                continue  # that it is called at all is a finding of its own
             if function is not None and id(function) in reaching and watch.lost(node):
                 callee = node.get("function")
                 name = callee.text if callee is not None and callee.kind == "identifier" else "async function"

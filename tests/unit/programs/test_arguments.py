@@ -201,6 +201,12 @@ def test_schemas_of_every_kind_are_followed(schema: Any, literal: str, fits: boo
     [
         ("list_invoices({customer_id: '7'})", "Write `7`, without quotes."),
         ("list_invoices({customer_id: ' -7 '})", "Write `-7`, without quotes."),
+        ("list_invoices({customer_id: 7.5})", "Write a whole number; `Math.round(…)` makes one."),
+        ("list_invoices({customer_id: '7.5'})", "Write a whole number; `Math.round(…)` makes one."),
+        (
+            "list_invoices({customer_id: 9007199254740993})",
+            "A number beyond 2^53 keeps its digits only with an `n` behind them.",
+        ),
         ("list_invoices({customer_id: 'the customer'})", "Take the value from `params` or from what a read returned."),
         ("list_invoices({customer_id: 1, status: 'opened'})", 'Did you mean "open"?'),
         ("create_ticket({customer_id: 1, title: 'a', priority: 'zzz'})", "Choose one of them."),

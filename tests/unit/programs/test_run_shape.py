@@ -50,6 +50,12 @@ def test_a_program_without_exactly_one_usable_run_is_blocked(findings: Findings,
     assert code in [finding.code for finding in findings(source)]
 
 
+def test_a_call_of_run_is_one_finding_that_says_to_leave_it_out(findings: Findings) -> None:
+    (finding,) = findings("async function run(params) { return await list_customers(); }\nrun({});")
+
+    assert (finding.code, finding.line) == ("program.run_called", 2)
+
+
 @pytest.mark.parametrize(
     ("body", "warned"),
     [
