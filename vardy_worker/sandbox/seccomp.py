@@ -12,7 +12,12 @@ import errno
 import platform
 import struct
 import sys
-from typing import Final
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _ALLOWED: Final[dict[str, tuple[int, int]]] = {
     # name: (x86_64, aarch64); -1 where the architecture has no such call
@@ -41,10 +46,7 @@ _ALLOWED: Final[dict[str, tuple[int, int]]] = {
     "sigaltstack": (131, 132),
     "gettid": (186, 178),
     "futex": (202, 98),
-    "sched_getaffinity": (204, 123),
     "restart_syscall": (219, 128),
-    "clock_gettime": (228, 113),
-    "clock_nanosleep": (230, 115),
     "exit_group": (231, 94),
     "ppoll": (271, 73),
     "set_robust_list": (273, 99),
@@ -52,6 +54,9 @@ _ALLOWED: Final[dict[str, tuple[int, int]]] = {
     "membarrier": (324, 283),
     "rseq": (334, 293),
 }
+
+_CLOCK_GETTIME: Final = (228, 113)
+"""For the clocks that are named only: other ids tell the CPU time of any process."""
 
 _ARCHITECTURES: Final[dict[str, tuple[int, int, int]]] = {
     # machine: (column above, AUDIT_ARCH_*, number of the call `seccomp`)
@@ -64,7 +69,7 @@ _RET_ALLOW: Final = 0x7FFF0000
 _RET_ERRNO: Final = 0x00050000
 _SET_MODE_FILTER: Final = 1
 _FLAG_TSYNC: Final = 1
-_NUMBER_OFFSET, _ARCHITECTURE_OFFSET = 0, 4
+_NUMBER_OFFSET, _ARCHITECTURE_OFFSET, _FIRST_ARGUMENT_OFFSET = 0, 4, 16
 
 
 class _Program(ctypes.Structure):
@@ -75,17 +80,31 @@ def _instruction(code: int, value: int, then: int = 0, otherwise: int = 0) -> by
     return struct.pack("HBBI", code, then, otherwise, value)
 
 
-def program(machine: str) -> bytes:
-    """The filter for a machine, as classic BPF. Raises `KeyError` for an unknown one."""
+def program(machine: str, clocks: Sequence[int]) -> bytes:
+    """The filter for a machine, as classic BPF, which lets read these clocks.
+
+    Raises `KeyError` for an unknown machine.
+    """
     column, architecture, _ = _ARCHITECTURES[machine]
     numbers = [call[column] for call in _ALLOWED.values() if call[column] >= 0]
+    # A match jumps over the remaining comparisons, those of clocks with what leads to them, and the refusal.
+    rest = len(clocks) + 2
     code = [
         _instruction(_LOAD_WORD, _ARCHITECTURE_OFFSET),
-        _instruction(_JUMP_EQUAL, architecture, then=0, otherwise=len(numbers) + 1),
+        _instruction(_JUMP_EQUAL, architecture, otherwise=len(numbers) + 1 + rest),
         _instruction(_LOAD_WORD, _NUMBER_OFFSET),
     ]
-    # A match jumps over the remaining comparisons and the refusal.
-    code += [_instruction(_JUMP_EQUAL, number, then=len(numbers) - index) for index, number in enumerate(numbers)]
+    code += [
+        _instruction(_JUMP_EQUAL, number, then=len(numbers) - index + rest) for index, number in enumerate(numbers)
+    ]
+    # The kernel takes the lower half of the argument only.
+    code += [
+        _instruction(_JUMP_EQUAL, _CLOCK_GETTIME[column], otherwise=len(clocks) + 1),
+        _instruction(_LOAD_WORD, _FIRST_ARGUMENT_OFFSET),
+    ]
+    code += [
+        _instruction(_JUMP_EQUAL, clock & 0xFFFFFFFF, then=len(clocks) - index) for index, clock in enumerate(clocks)
+    ]
     code += [_instruction(_RETURN, _RET_ERRNO | errno.EPERM), _instruction(_RETURN, _RET_ALLOW)]
     return b"".join(code)
 
@@ -93,12 +112,15 @@ def program(machine: str) -> bytes:
 def confine() -> bool:
     """Installs the filter for every thread of this process; False where the system cannot.
 
+    Of CPU times, only the process's own and the calling thread's can be read from then on.
     Needs `PR_SET_NO_NEW_PRIVS`. There is no way back.
     """
     machine = platform.machine()
     if sys.platform != "linux" or machine not in _ARCHITECTURES:
         return False
-    code = program(machine)
+    thread = time.pthread_getcpuclockid(threading.get_ident())
+    own = (time.CLOCK_PROCESS_CPUTIME_ID, time.CLOCK_THREAD_CPUTIME_ID, thread)
+    code = program(machine, (time.CLOCK_REALTIME, time.CLOCK_MONOTONIC, *own))
     filter_program = _Program(len(code) // 8, code)
     call = ctypes.CDLL(None, use_errno=True).syscall
     return bool(call(_ARCHITECTURES[machine][2], _SET_MODE_FILTER, _FLAG_TSYNC, ctypes.byref(filter_program)) == 0)
