@@ -196,7 +196,9 @@ def test_a_killed_worker_leaves_no_child(tmp_path: Path) -> None:
         "sandbox = ChildSandbox(warm=2, children_max=2)\n"
         "assert sandbox.wait_warm(60)\n"
         "source = 'async function run() { for (;;); }'\n"
-        "busy = SandboxRun(source=source, functions=(), now_ms=0, seed='', limits=Limits())\n"
+        # Longer than the test waits, so that only the kernel ends this one.
+        "limits = Limits(execute_seconds_max=60, guest_cpu_seconds_max=60)\n"
+        "busy = SandboxRun(source=source, functions=(), now_ms=0, seed='', limits=limits)\n"
         "threading.Thread(target=sandbox.run, args=(busy, lambda calls: [])).start()\n"
         "print(*sandbox.child_pids(), flush=True)\n"
         "threading.Event().wait()\n",
