@@ -109,21 +109,31 @@ def _workers(queues: QueuesView) -> Check:
 
 
 def _sandboxes(queues: QueuesView) -> list[Check]:
-    """Nothing when no live worker has started a sandbox yet."""
-    known = [worker for worker in queues.workers if worker.confined is not None]
-    if not known:
+    """Nothing when no live worker runs programs."""
+    running = [worker for worker in queues.workers if "run" in worker.queues]
+    bare = [worker.worker for worker in running if worker.confined is False]
+    waiting = [worker.worker for worker in running if worker.confined is None]
+    if bare:
+        return [
+            warned(
+                "sandbox",
+                f"Programs run without a filter of system calls in {', '.join(bare)}: the system has none that fits.",
+                "Run these workers on Linux (x86-64 or ARM64) with seccomp in the kernel; until then WebAssembly and "
+                "the limits of the process confine programs.",
+            )
+        ]
+    if waiting:
+        return [
+            warned(
+                "sandbox",
+                f"The sandbox has not started yet in {', '.join(waiting)}, so nothing can be said of its filter.",
+                "Ask again some seconds after its start. If this stays, look into its log for why no sandbox process "
+                "starts.",
+            )
+        ]
+    if not running:
         return []
-    bare = [worker.worker for worker in known if not worker.confined]
-    if not bare:
-        return [passed("sandbox", f"The sandbox of {counted(len(known), 'worker')} filters system calls.")]
-    return [
-        warned(
-            "sandbox",
-            f"Programs run without a filter of system calls in {', '.join(bare)}: the system has none that fits.",
-            "Run these workers on Linux (x86-64 or ARM64) with seccomp in the kernel; until then WebAssembly and "
-            "the limits of the process confine programs.",
-        )
-    ]
+    return [passed("sandbox", f"The sandbox of {counted(len(running), 'worker')} filters system calls.")]
 
 
 def _queues(queues: QueuesView) -> Check:

@@ -46,7 +46,7 @@ def server(fsync: str = "always", skew_seconds: float = 0.0, **info: Any) -> Ser
 
 
 def service(**facts: Any) -> ServiceFacts:
-    worker = WorkerView(worker="w1", queues=("run", "commit"), started_at=NOW, seen_at=NOW)
+    worker = WorkerView(worker="w1", queues=("run", "commit"), started_at=NOW, seen_at=NOW, confined=True)
     queues = QueuesView(queues=(QueueView(name="run", depth=3, oldest_seconds=1.0),), workers=(worker,))
     given = {"queues": queues, "catalogue": CATALOGUE, "rules": RULES, "admin_keys": 1, "jobs": {}, **facts}
     return ServiceFacts(**given)
@@ -119,22 +119,33 @@ def test_workers_that_serve_no_commits_are_a_failure() -> None:
     assert (check.level, "commit" in check.message) == (Level.FAILURE, True)
 
 
-def test_workers_whose_sandbox_is_not_confined_are_named_in_a_warning() -> None:
-    def check(**confined: bool | None) -> list[Check]:
-        workers = tuple(
-            WorkerView(worker=name, queues=("run", "commit"), started_at=NOW, seen_at=NOW, confined=value)
-            for name, value in confined.items()
-        )
-        facts = service(queues=QueuesView(queues=(), workers=workers))
-        return [found for found in service_checks(facts) if found.name == "sandbox"]
+def sandbox_checks(queues: tuple[str, ...] = ("run", "commit"), **confined: bool | None) -> list[Check]:
+    workers = tuple(
+        WorkerView(worker=name, queues=queues, started_at=NOW, seen_at=NOW, confined=value)
+        for name, value in confined.items()
+    )
+    facts = service(queues=QueuesView(queues=(), workers=workers))
+    return [found for found in service_checks(facts) if found.name == "sandbox"]
 
-    [warning] = check(good=True, bare=False, commits=None, other=False)
+
+def test_workers_whose_sandbox_is_not_confined_are_named_in_a_warning() -> None:
+    [warning] = sandbox_checks(good=True, bare=False, starting=None, other=False)
     assert warning.level is Level.WARNING
     assert "in bare, other:" in warning.message
     assert "Linux" in warning.action
-    [fine] = check(good=True, commits=None)
+    [fine] = sandbox_checks(good=True)
     assert (fine.level, "1 worker" in fine.message) == (Level.OK, True)
-    assert check(commits=None) == []
+
+
+def test_of_a_worker_whose_sandbox_has_not_started_nothing_is_claimed() -> None:
+    [warning] = sandbox_checks(good=True, starting=None)
+    assert warning.level is Level.WARNING
+    assert "not started yet in starting" in warning.message
+    assert "Ask again" in warning.action
+
+
+def test_workers_that_run_no_programs_have_no_sandbox_to_judge() -> None:
+    assert sandbox_checks(("commit",), commits=None) == []
 
 
 def test_the_api_tells_whether_a_workers_sandbox_is_confined(cli: Cli, world: ApiWorld) -> None:
@@ -163,13 +174,14 @@ def test_rules_that_no_longer_fit_the_catalogue_are_a_failure() -> None:
 
 
 def test_without_redis_the_api_is_asked(cli: Cli, world: ApiWorld) -> None:
-    world.presence.beat(WorkerSeen("w1", ("run", "commit"), 0, 0), ttl_seconds=60)
+    world.presence.beat(WorkerSeen("w1", ("run", "commit"), 0, 0, confined=True), ttl_seconds=60)
     ran = cli("doctor", "--api-key", cli.token, "--json")
     levels = {check["name"]: check["level"] for check in ran.json["checks"]}
     assert levels == {
         "settings": "warning",
         "api": "ok",
         "workers": "ok",
+        "sandbox": "ok",
         "queues": "ok",
         "catalogue": "ok",
         "rules": "warning",
