@@ -1,4 +1,4 @@
-"""Native code in a child of the worker's own pool, as somebody would run it who escaped from the guest and from wasmtime."""
+"""Native code in a child of the worker's own pool: what somebody can do who escaped from guest and wasmtime."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ for name, number in params["calls"].items():
 """,
 }
 
+# Numbers on x86-64 and on ARM64.
 KERNEL_CALLS = {
-    # name: (x86_64, aarch64)
     "bpf": (321, 280),
     "io_uring_setup": (425, 425),
     "io_uring_enter": (426, 426),
@@ -237,15 +237,16 @@ found["getpid"] = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.
         assert outcome.output == {"getpid": -1}
 
 
+DIFFERING = ("Pid", "Tgid", "NS", "Ngid", "Vm", "Rss", "Hugetlb", "voluntary", "nonvoluntary", "State")
+
+
 def traits(pid: int) -> dict[str, object]:
     """All that the kernel says of a process, but what differs between any two."""
     folder = Path(f"/proc/{pid}")
     status = {}
     for line in (folder / "status").read_text(encoding="ascii").splitlines():
         name, _, value = line.partition(":")
-        if not name.startswith(
-            ("Pid", "Tgid", "NS", "Ngid", "Vm", "Rss", "Hugetlb", "voluntary", "nonvoluntary", "State")
-        ):
+        if not name.startswith(DIFFERING):
             status[name] = value.split()
     return {
         "status": status,
