@@ -216,11 +216,24 @@ def test_a_read_cannot_take_the_result_of_a_write(parts: WorkerParts) -> None:
     [({"effects_max": 2}, "execution.effects_budget"), ({"plan_bytes_max": 200}, "execution.plan_too_large")],
 )
 def test_a_plan_has_its_budgets(parts: WorkerParts, limits: dict[str, float], code: str) -> None:
+    planned: list[int] = []
+
     def pays_often(guest: Guest) -> object:
-        return [guest.effect("pay", amount=number) for number in range(5)]
+        planned.extend(guest.effect("pay", amount=number) for number in range(50))
+        return None
 
     job = run(parts, pays_often, model=AnsweringModel(fenced(WRITES)), limits=limits)
     assert outcome(job) == (Status.EXECUTION_ERROR, code)
+    assert len(planned) <= 2, "the program ends at the write that is one too many"
+
+
+def test_a_plan_may_be_as_large_as_its_budget(parts: WorkerParts) -> None:
+    def pays_twice(guest: Guest) -> object:
+        return [guest.effect("pay", amount=number) for number in range(2)]
+
+    job = run(parts, pays_twice, model=AnsweringModel(fenced(WRITES)), limits={"effects_max": 2})
+    assert job.plan is not None
+    assert len(job.plan.body().effects) == 2
 
 
 # --- getting a program -----------------------------------------------------------------------------
@@ -265,6 +278,11 @@ def test_answers_without_a_program_end_after_the_attempts(parts: WorkerParts) ->
     assert len(model.requests) == 2
 
 
+def test_no_more_of_an_answer_is_kept_than_a_program_may_have(parts: WorkerParts) -> None:
+    job = run(parts, model=AnsweringModel("No. " * 1_000, "No."), limits={"program_bytes_max": 1_024})
+    assert [len(attempt.text) for attempt in job.attempts] == [1_024, 3]
+
+
 def test_an_answer_that_was_cut_has_its_own_code(parts: WorkerParts) -> None:
     cut = ModelReply(text="```js\nasync function run(params) {\n  const a =", finish_reason="length", model="m")
     job = run(parts, model=AnsweringModel(cut, cut))
@@ -294,6 +312,13 @@ def test_an_execution_error_is_not_repaired_unless_the_request_allows_it(parts: 
 def test_an_execution_error_is_repaired_as_often_as_the_request_allows(parts: WorkerParts) -> None:
     model = AnsweringModel(fenced(READS), fenced(READS), fenced(READS))
     job = run(parts, lambda _: threw(), lambda _: threw(), lambda _: 1, model=model, execution_repairs=2)
+    assert job.status is Status.SUCCESS
+    assert len(model.requests) == 3
+
+
+def test_the_answer_to_a_repair_has_the_attempts_of_a_first_answer(parts: WorkerParts) -> None:
+    model = AnsweringModel(fenced(READS), fenced(UNKNOWN), fenced(READS))
+    job = run(parts, lambda _: threw(), lambda _: 1, model=model, execution_repairs=1)
     assert job.status is Status.SUCCESS
     assert len(model.requests) == 3
 
