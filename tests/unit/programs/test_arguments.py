@@ -117,6 +117,11 @@ def test_anything_but_one_object_is_blocked(findings: Findings, call: str) -> No
     assert "list_invoices({customer_id: …})" in finding.hint
 
 
+@pytest.mark.parametrize("method", ["forEach", "filter", "reduce", "sort", "findIndex"])
+def test_a_function_handed_to_any_method_of_lists_is_blocked(codes: Codes, method: str) -> None:
+    assert "program.arguments_shape" in codes(f"return await params.ids.{method}(get_customer);")
+
+
 def test_a_function_handed_to_map_would_get_its_arguments_by_position(findings: Findings) -> None:
     (finding,) = findings("async function run(params) { return await Promise.all(params.ids.map(get_customer)); }")
 
@@ -164,6 +169,8 @@ def test_a_misspelt_argument_gets_a_suggestion(findings: Findings) -> None:
         ({"type": ["string", "null"]}, "1", False),
         ({"type": "number"}, "1", True),
         ({"type": "number", "maximum": 10}, "11", False),
+        ({"type": "number", "maximum": 10}, "10", True),
+        ({"type": "number", "minimum": 10}, "10", True),
         ({"type": "number", "exclusiveMinimum": 0}, "0", False),
         ({"type": "number", "exclusiveMaximum": 1}, "0.5", True),
         ({"allOf": [{"type": "string"}]}, "1", False),

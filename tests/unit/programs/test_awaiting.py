@@ -130,6 +130,8 @@ def test_calls_that_are_waited_for_pass(codes: Codes, body: str) -> None:
         "return await (list_customers(), 1);",
         f"void {MAIL}; return 1;",
         f"const p = {MAIL}; return 1;",
+        f"const p = {MAIL}; const q = p; const r = q; return 1;",
+        "return params.ids.sort(async (a, b) => (await get_customer({customer_id: a})).age - b);",
         f"let p; p = {MAIL}; return 1;",
         "const c = get_customer({customer_id: 1}); return c.name;",
         "const { name } = get_customer({customer_id: 1}); return name;",

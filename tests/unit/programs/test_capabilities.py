@@ -137,6 +137,7 @@ def test_what_is_ordinary_javascript_passes(codes: Codes, body: str) -> None:
         ('params["__proto__"].x = 1; return 1;', 1),
         ("return {__proto__: params};", 9),
         ("with (params) { return x; }", 1),
+        ("debugger; return 1;", 1),
         ("return import.meta.url;", 8),
         ("return new SharedArrayBuffer(1);", 12),
         ("return Atomics.load;", 8),
@@ -197,7 +198,8 @@ def test_params_in_a_helper_says_to_hand_it_over(findings: Findings) -> None:
 
 
 def test_a_constant_keeps_its_value(codes: Codes) -> None:
-    assert codes("const a = 1; a = 2; return a;") == ["program.const_assigned"]
+    for change in ("a = 2", "a += 2", "a++", "[a] = [2]", "({ a } = params)"):
+        assert codes(f"const a = 1; {change}; return a;") == ["program.const_assigned"]
 
 
 @pytest.mark.parametrize("name", sorted(JUDGE_GLOBALS))

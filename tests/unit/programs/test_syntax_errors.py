@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         ("async function run(params) {\n  break;\n}", 2),
         ("async function run(params) {\n  for (const x of []) { continue nowhere; }\n  return 1;\n}", 2),
         ("async function run(params) {\n  [1].forEach(x => { break; });\n  return 1;\n}", 2),
+        ("async function run(params) {\n  for (;;) { class A { static { break; } } }\n}", 2),
         ("async function run(params) {\n  return <b>1</b>;\n}", 2),
         ("async function run(params) {\n  const x = () => { yield 1; };\n  return 1;\n}", 2),
     ],
