@@ -8,9 +8,11 @@ from vardy_worker.contracts.functions import Catalogue
 from vardy_worker.documents import read_rules
 
 if TYPE_CHECKING:
+    from vardy_worker.contracts.job import JobRecord
     from vardy_worker.contracts.plan import PlanBody
     from vardy_worker.contracts.policy import PolicyResult, RuleSet
-    from vardy_worker.ports import Documents, PlanFacts, RuleEngine
+    from vardy_worker.contracts.totals import EffectTotals
+    from vardy_worker.ports import Documents, JobStore, PlanFacts, RuleEngine
 
 
 class ActiveRules:
@@ -39,3 +41,11 @@ class ActiveRules:
     def evaluate(self, plan: PlanBody, facts: PlanFacts, *, rules: RuleSet | None = None) -> PolicyResult:
         """The verdict of a plan under the active rules, or under those that were read before."""
         return self._engine.evaluate(rules or self.current(), plan, facts)
+
+
+def read_user_window(store: JobStore, rules: RuleSet, job: JobRecord) -> EffectTotals | None:
+    """What the requester's other plans did in the rules' window; None, without a look, where no rule asks."""
+    if not rules.reads_user_window:
+        return None
+    user = job.submission.user.id
+    return store.user_totals(user, window_hours=rules.user_window_hours, without=job.counted)

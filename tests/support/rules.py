@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from tests.support.factories import ANA
 from vardy_worker.contracts.plan import Effect, PlanBody
+from vardy_worker.contracts.totals import EffectTotals
 from vardy_worker.functions import Functions, build_catalogue
 from vardy_worker.ports import PlanFacts
 from vardy_worker.rules import CelRules
@@ -106,8 +107,8 @@ def body(effects: Sequence[Effect]) -> PlanBody:
 
 
 def facts(**changes: Any) -> PlanFacts:
-    given: JsonObject = {"user": ANA, "params": {}, "mode": "execute", "catalogue": CATALOGUE, **changes}
-    return PlanFacts(**given)
+    given: JsonObject = {"user": ANA, "params": {}, "mode": "execute", "catalogue": CATALOGUE}
+    return PlanFacts(**{**given, "user_window": EffectTotals(), **changes})
 
 
 def condition(when: str, *, on: str = "*", then: str = "block", default: str = "allow") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vardy_worker.active_rules import ActiveRules, read_user_window
 from vardy_worker.contracts.decision import DecisionMessage
 from vardy_worker.contracts.errors import RequestError, RulesError
 from vardy_worker.contracts.status import Status
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.job import JobRecord
     from vardy_worker.contracts.policy import PolicyResult
     from vardy_worker.contracts.user import User
-    from vardy_worker.ports import Change, Clock
+    from vardy_worker.ports import Change, Clock, JobStore
 
 
 class DecisionOperations:
     """The use cases of approvers, and of those who commit what they planned."""
 
     def __init__(
+        store: JobStore,
         self,
         changes: Changes,
         catalogue: CatalogueReader,
@@ -36,6 +38,7 @@ class DecisionOperations:
         four_eyes: bool,
         approval_ttl_seconds: int,
         retain_seconds: int,
+        self._store = store
     ) -> None:
         self._changes = changes
         self._catalogue = catalogue
@@ -111,7 +114,10 @@ class DecisionOperations:
         if job.plan is None:
             raise RequestError("The job has no plan.", code="plan.none", details={"status": job.status.value})
         try:
-            return self._rules.evaluate(job.plan.body(), plan_facts(job, self._catalogue.current()))
+            rules = self._rules.current()
+            window = read_user_window(self._store, rules, job)
+            facts = plan_facts(job, self._catalogue.current(), window)
+            return self._rules.evaluate(job.plan.body(), facts, rules=rules)
         except RulesError as error:
             raise RequestError(
                 f"The active rules cannot be used, so nothing is committed: {error.message}",

@@ -72,6 +72,7 @@ def make_operations(ports: Ports, settings: Settings) -> Operations:
             limits=settings.limits,
         ),
         decisions=DecisionOperations(
+            ports.store,
             changes,
             catalogue,
             ActiveRules(ports.documents, ports.engine),

@@ -10,16 +10,13 @@ from vardy_worker.contracts.policy import RulesVersion
 from vardy_worker.contracts.user import Scope
 from vardy_worker.documents import CURRENT, RULES, read_rules, rules_version
 from vardy_worker.logs import get_logger
-from vardy_worker.rules.load import Problem, rules_error
 
 if TYPE_CHECKING:
     from vardy_api.operations.caller import Caller
     from vardy_api.operations.catalogue import CatalogueReader
-    from vardy_worker.contracts.policy import RuleSet
     from vardy_worker.ports import Clock, Documents, RuleEngine
 
 TRIES_MAX = 20
-UNKEPT = re.compile(r"\buser_window\b")
 
 log = get_logger(__name__)
 
@@ -83,19 +80,4 @@ class RuleOperations:
         )
 
     def _digest(self, text: str) -> str:
-        rules = self._engine.load(text, self._catalogue.current())
-        refuse_unkept(rules)
-        return rules.digest
-
-
-def refuse_unkept(rules: RuleSet) -> None:
-    """Raises `RulesError` for a rule over totals that are not kept yet.
-
-    They would be zero for ever, so a limit on them would never hold.
-    """
-    message = "`user_window` is not available yet: totals of earlier plans are not kept."
-    problems = [
-        Problem(line=rule.line, rule=rule.name, message=message) for rule in rules.rules if UNKEPT.search(rule.when)
-    ]
-    if problems:
-        raise rules_error(problems)
+        return self._engine.load(text, self._catalogue.current()).digest

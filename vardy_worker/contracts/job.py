@@ -18,6 +18,7 @@ from vardy_worker.contracts.policy import PolicyResult
 from vardy_worker.contracts.program import Finding, Program
 from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.status import Stage, Status
+from vardy_worker.contracts.totals import CountedPlan
 from vardy_worker.contracts.user import User
 
 SCHEMA = 1
@@ -138,6 +139,8 @@ class JobRecord(Contract):
     effects: tuple[EffectRecord, ...] = ()
     commit_checked: bool = False
     """Rules were evaluated for this commit; one resumed after a crash does not do it again."""
+    counted: CountedPlan | None = None
+    """Where the plan stands among its requester's totals; None while it is not counted."""
     error: ErrorInfo | None = None
     usage: Usage = Field(default_factory=Usage)
     timings: Timings = Field(default_factory=Timings)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
+from typing import Final
 
 from pydantic import Field
 
 from vardy_worker.contracts.base import Contract
+from vardy_worker.contracts.totals import WINDOW_HOURS, WINDOW_HOURS_MAX
 
 
 class Verdict(StrEnum):
@@ -28,6 +31,7 @@ def strictest(verdicts: list[Verdict]) -> Verdict:
 
 
 QUORUM_MAX = 20
+_USER_WINDOW: Final = re.compile(r"\buser_window\b")
 
 
 class Approvers(Contract):
@@ -54,7 +58,13 @@ class RuleSet(Contract):
 
     default: Verdict = Verdict.APPROVE
     rules: tuple[Rule, ...] = ()
+    user_window_hours: int = Field(WINDOW_HOURS, ge=1, le=WINDOW_HOURS_MAX)
     digest: str
+
+    @property
+    def reads_user_window(self) -> bool:
+        """Whether a rule may read what the requester's other plans did."""
+        return any(_USER_WINDOW.search(rule.when) for rule in self.rules)
 
 
 class RulesVersion(Contract):

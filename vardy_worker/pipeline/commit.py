@@ -13,6 +13,7 @@ from vardy_worker.contracts.policy import Verdict
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.view import approvers
 from vardy_worker.logs import get_logger
+from vardy_worker.pipeline.counting import corrected, count
 from vardy_worker.pipeline.settle import apply, settled
 from vardy_worker.ports import Change, Claimed
 from vardy_worker.stages.commit import (
@@ -30,7 +31,7 @@ from vardy_worker.verbs.shared import is_approved, plan_facts
 if TYPE_CHECKING:
     from vardy_worker.active_rules import ActiveRules
     from vardy_worker.contracts.job import JobRecord
-    from vardy_worker.contracts.policy import PolicyResult
+    from vardy_worker.contracts.policy import PolicyResult, RuleSet
     from vardy_worker.leases import Hold, LeaseKeeper
     from vardy_worker.ports import Clock, FunctionHost, JobStore
     from vardy_worker.settings import Settings
@@ -88,7 +89,7 @@ class CommitPipeline:
             return
         try:
             if job.plan is not None and not job.plan.is_intact:
-                apply(self.store, self._refuse(job, committer, _damaged(job)))
+                self._write(committer, self._refuse(job, committer, _damaged(job)))
             elif job.commit_checked or self._may_begin(job, committer):
                 self._settle(job, committer, started)
         except (FenceLost, StoreUnavailable):
@@ -102,17 +103,22 @@ class CommitPipeline:
         """Checks the plan once more, and writes what came of it."""
         stopped = self._check(job, committer)
         if stopped is not None:
-            apply(self.store, stopped)
+            self._write(committer, stopped)
             log.info("commit.refused", status=stopped.to)
             return False
+        counted = committer.job.counted
         checked = Change(
             job_id=job.id,
             expect_status=COMMITTING,
             expect_fence=committer.fence,
-            set={"commit_checked": True},
+            set={"commit_checked": True, "counted": counted and counted.model_copy(update={"before": None})},
         )
         apply(self.store, checked)
         return True
+
+    def _write(self, committer: Committer, change: Change) -> None:
+        """Writes what ends the commit, or puts it off, and what its plan counts for from now on."""
+        apply(self.store, corrected(change, committer.job, committer.records, self.host.catalogue()))
 
     def _crashed(self, job: JobRecord, committer: Committer, correlation_id: str) -> None:
         """The last resort: a fault of Vardy's own ends the commit with all that is known of it.
@@ -128,7 +134,7 @@ class CommitPipeline:
             details={"correlation_id": correlation_id},
         )
         status = Status.PARTIAL if partly else Status.FUNCTION_ERROR
-        apply(self.store, self._end(job, committer, status, error=error, unwritten=known))
+        self._write(committer, self._end(job, committer, status, error=error, unwritten=known))
 
     def _settle(self, job: JobRecord, committer: Committer, started: float) -> None:
         outcome = committer.walk()
@@ -154,7 +160,7 @@ class CommitPipeline:
                 change = self._stopped(job, committer, outcome, timings)
             case CancelledBefore():
                 change = self._cancelled(job, committer, outcome, timings)
-        apply(self.store, change)
+        self._write(committer, change)
         log.info("commit.ended", status=change.to or Status.COMMITTING, ms=round(spent_ms, 1))
 
     def _done(self, job: JobRecord, committer: Committer, outcome: AllDone, timings: Timings) -> Change:
@@ -219,7 +225,7 @@ class CommitPipeline:
             details={"attempts": attempts},
         )
         status = Status.PARTIAL if partly else Status.FUNCTION_ERROR
-        apply(self.store, self._end(job, committer, status, error=error, unwritten=lost))
+        self._write(committer, self._end(job, committer, status, error=error, unwritten=lost))
         log.error("commit.poison", attempts=attempts)
 
     def _end(
@@ -251,7 +257,7 @@ class CommitPipeline:
         if changed is not None:
             return self._refuse(job, committer, changed)
         try:
-            policy = self._evaluate(job)
+            rules = self.rules.current()
         except RulesError as error:
             broken = ErrorInfo(
                 code="policy.changed",
@@ -259,6 +265,7 @@ class CommitPipeline:
                 details=error.details,
             )
             return self._refuse(job, committer, broken)
+        policy = self._evaluate(committer, rules)
         if policy.verdict is Verdict.BLOCK:
             first = policy.blocked_effects()[0]
             blocked = ErrorInfo(
@@ -318,11 +325,16 @@ class CommitPipeline:
                 )
         return None
 
-    def _evaluate(self, job: JobRecord) -> PolicyResult:
+    def _evaluate(self, committer: Committer, rules: RuleSet) -> PolicyResult:
+        """What the rules say of the plan, counted first: of plans that race, the later sees the earlier."""
+        job, catalogue = committer.job, self.host.catalogue()
         if job.plan is None:
             msg = f"job {job.id} has no plan to commit"
             raise ValueError(msg)
-        return self.rules.evaluate(job.plan.body(), plan_facts(job, self.host.catalogue()))
+        hours = rules.user_window_hours
+        counted = count(self.store, job, fence=committer.fence, catalogue=catalogue, window_hours=hours)
+        committer.job = job.model_copy(update={"counted": counted})
+        return self.rules.evaluate(job.plan.body(), plan_facts(job, catalogue, counted.before), rules=rules)
 
 
 def _damaged(job: JobRecord) -> ErrorInfo:

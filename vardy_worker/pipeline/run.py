@@ -14,6 +14,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from vardy_worker.active_rules import read_user_window
 from vardy_worker.contracts.errors import (
     JOB_ERRORS,
     ErrorInfo,
@@ -232,6 +233,8 @@ class RunInHand:
         plan = plan_of(self.job, executed.effects, rules_digest=rules.digest, plan_bytes_max=self.limits.plan_bytes_max)
         if isinstance(plan, ErrorInfo):
             self.settle(JOB_ERRORS[plan.code], error=plan)
+        window = read_user_window(self.parts.store, rules, self.job)
+        facts = plan_facts(self.job, self.parts.host.catalogue(), window)
             return
         policy = self.parts.rules.evaluate(plan.body(), facts, rules=rules)
         self.note_time("policy", (self.parts.clock.monotonic() - started) * 1000)

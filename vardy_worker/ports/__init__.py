@@ -34,7 +34,7 @@ from vardy_worker.ports.jobs import (
 )
 from vardy_worker.ports.model import Model
 from vardy_worker.ports.queue import Queue
-from vardy_worker.ports.rules import PlanFacts, RuleEngine, UserWindow
+from vardy_worker.ports.rules import PlanFacts, RuleEngine
 from vardy_worker.ports.sandbox import Sandbox
 
 __all__ = [
@@ -70,6 +70,5 @@ __all__ = [
     "RuleEngine",
     "Sandbox",
     "Submitted",
-    "UserWindow",
     "WorkerSeen",
 ]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.journal import EffectRecord, JournalEntry
     from vardy_worker.contracts.status import Status
 
+    from vardy_worker.contracts.totals import CountedPlan, EffectTotals, TotalsCorrection
 
 class Keep(Enum):
     """The default of fields that a change leaves alone."""
@@ -54,6 +55,10 @@ class Change:
     durable: bool = False
     """Waits until the server has written the change to its append-only file, where it can."""
 
+    audit: Sequence[AuditNote] = ()
+    """Entries of the audit trail, appended to the job's chain in the same step."""
+    correction: TotalsCorrection | None = None
+    """Corrects the requester's totals in the same step."""
 
 @dataclass(frozen=True, slots=True)
 class Changed:
@@ -203,6 +208,24 @@ class JobStore(Protocol):
 
     def server_now_ms(self) -> int:
         """The server's clock."""
+
+    def count_plan(self, job: JobRecord, *, fence: int, totals: EffectTotals, window_hours: int) -> CountedPlan | None:
+        """Adds a plan to its requester's totals and notes that in the job, in one step.
+
+        Answers what is noted, with what the requester's other plans had done before. A
+        plan that was counted for this commit already is not counted again; one that was
+        counted for an earlier commit is moved to the present hour. None when the job is
+        not `COMMITTING` under this fence any more.
+        """
+
+    def user_totals(self, user: str, *, window_hours: int, without: CountedPlan | None = None) -> EffectTotals:
+        """What a user's plans of the last hours did, without one of them.
+
+        The oldest hour counts whole. Costs the same however many plans there were.
+        """
+
+    def erase_user_totals(self, user: str) -> bool:
+        """Forgets what a user's plans did; False when nothing was known. Plans under way are not corrected later."""
 
     def ping(self) -> None:
         """Raises `StoreUnavailable` when the server does not answer."""

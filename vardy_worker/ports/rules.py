@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from vardy_worker.contracts.base import JsonObject
     from vardy_worker.contracts.functions import Catalogue
     from vardy_worker.contracts.plan import PlanBody
-    from vardy_worker.contracts.policy import PolicyResult, RuleSet
+    from vardy_worker.contracts.policy import PolicyResult, RuleSet, RuleWarning
+    from vardy_worker.contracts.totals import EffectTotals
     from vardy_worker.contracts.user import User
 
 
@@ -26,18 +25,6 @@ class RuleEngine(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class UserWindow:
-    """What the requester's earlier plans of a time window did, without the plan at hand.
-
-    `counts` are effects by function, `sums` totals by function and numeric argument; what
-    is not named is zero.
-    """
-
-    counts: Mapping[str, int] = field(default_factory=dict)
-    sums: Mapping[str, Mapping[str, int | float]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class PlanFacts:
     """What rules may look at beside the plan."""
 
@@ -47,4 +34,5 @@ class PlanFacts:
     catalogue: Catalogue
     recipe_name: str = ""
     recipe_within_envelope: bool = False
-    user_window: UserWindow = field(default_factory=UserWindow)
+    user_window: EffectTotals | None = None
+    """What the requester's other plans of the rules' window did; None: not known, so that reading it blocks."""

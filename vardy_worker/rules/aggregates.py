@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from decimal import Context, Decimal, DecimalException
+from decimal import Decimal, DecimalException
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.base import canonical_json, pointer_parts, safe_integers
 from vardy_worker.contracts.plan import duplicates
+from vardy_worker.contracts.totals import EXACTLY
 from vardy_worker.rules.shapes import ANY, INT64_MAX, INT64_MIN, Shape, Unreadable, fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from vardy_worker.contracts.plan import Effect
-
-_SUMS = Context(prec=60)
-"""Decimal places enough that limits in cents and the like are met exactly."""
 
 
 def referenced_arguments(effect: Effect) -> frozenset[str]:
@@ -57,24 +55,22 @@ class PlanTotals:
 
         An integer for an integer argument, else the float nearest to the exact decimal sum.
         """
-        shape = self._arguments_of(function).step(argument) or ANY
+        return rule_number(self.exact_sum(function, argument), self._arguments_of(function).step(argument) or ANY)
+
+    def exact_sum(self, function: str, argument: str) -> Decimal:
+        """The total of a numeric argument, without rounding."""
         total = Decimal(0)
         for effect, value in self._values(function, argument):
             if isinstance(value, bool) or not isinstance(value, int | float | str):
                 raise _unreadable(effect, argument, "is not a number")
             try:
                 term = Decimal(value if isinstance(value, int | str) else repr(value))
-                total = _SUMS.add(total, term)
+                total = EXACTLY.add(total, term)
             except DecimalException:
                 raise _unreadable(effect, argument, "is not a number that can be added up") from None
             if not term.is_finite():
                 raise _unreadable(effect, argument, "is not a finite number")
-        if shape.kind != "int":
-            return _float(total)
-        if not INT64_MIN <= total <= INT64_MAX:
-            msg = "is an integer beyond 64 bits, which rules cannot compare"
-            raise Unreadable(msg)
-        return int(total)
+        return total
 
     def distinct(self, function: str, argument: str) -> int:
         """How many different values an argument has; null and absent ones are none."""
@@ -96,12 +92,21 @@ class PlanTotals:
         return values
 
 
-def _float(total: Decimal) -> float:
-    value = float(total)
-    if not math.isfinite(value):
-        msg = "is not a finite number"
+def rule_number(total: Decimal, shape: Shape) -> int | float:
+    """A sum over arguments of a shape as rules compare it: an integer, or the nearest float."""
+    if shape.kind != "int":
+        value = float(total)
+        if not math.isfinite(value):
+            msg = "is not a finite number"
+            raise Unreadable(msg)
+        return value
+    if not INT64_MIN <= total <= INT64_MAX:
+        msg = "is an integer beyond 64 bits, which rules cannot compare"
         raise Unreadable(msg)
-    return value
+    if total != total.to_integral_value():
+        msg = "is no integer, although the argument is one by now"
+        raise Unreadable(msg)
+    return int(total)
 
 
 def _unreadable(effect: Effect, argument: str, why: str) -> Unreadable:

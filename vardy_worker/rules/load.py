@@ -12,9 +12,12 @@ import yaml
 from vardy_worker.contracts.base import sha256_json
 from vardy_worker.contracts.errors import RulesError
 from vardy_worker.contracts.policy import QUORUM_MAX, Approvers, Rule, RuleSet, Verdict
+from vardy_worker.contracts.totals import WINDOW_HOURS, WINDOW_HOURS_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from vardy_worker.contracts.base import JsonObject
 
 FILE_BYTES_MAX = 256 * 1024
 RULES_MAX = 500
@@ -26,7 +29,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _GLOB = re.compile(r"[A-Za-z0-9_$*?]{1,200}")
 _TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "bool", "int", "float", "null", "timestamp", "merge"))
 
-_FILE_KEYS = ("default", "rules")
+_FILE_KEYS = ("default", "rules", "user_window_hours")
 _RULE_KEYS = ("name", "on", "when", "then", "approvers", "message")
 _APPROVERS_KEYS = ("roles", "quorum")
 
@@ -74,13 +77,17 @@ def rules_error(problems: Sequence[Problem]) -> RulesError:
     )
 
 
-def rule_set(default: Verdict, rules: Sequence[Rule]) -> RuleSet:
+def rule_set(default: Verdict, rules: Sequence[Rule], user_window_hours: int = WINDOW_HOURS) -> RuleSet:
     """A rule set with its digest: over what the rules say, not where in the file they say it."""
-    content = {
+    content: JsonObject = {
         "default": default.value,
         "rules": [rule.model_dump(mode="json", exclude={"line"}) for rule in rules],
     }
-    return RuleSet(default=default, rules=tuple(rules), digest=sha256_json(content))
+    if user_window_hours != WINDOW_HOURS:
+        content["user_window_hours"] = user_window_hours
+    return RuleSet(
+        default=default, rules=tuple(rules), user_window_hours=user_window_hours, digest=sha256_json(content)
+    )
 
 
 def read_rules_file(text: str) -> Draft:
@@ -124,13 +131,23 @@ class _Reader:
         node = parts.get("rules")
         if not parts:
             self._problem(document, "the file must have `default`, `rules`, or both")
+        hours = self._window_hours(parts.get("user_window_hours"))
         for item in self._sequence(node, "rules", RULES_MAX):
             rule = self._read_rule(item)
             if rule is not None:
                 rules.append(rule)
         self._rule = ""
         self._refuse_repeated(rules)
-        return Draft(rule_set(default, rules), tuple(self._problems), self._conditions)
+        return Draft(rule_set(default, rules, hours), tuple(self._problems), self._conditions)
+
+    def _window_hours(self, node: yaml.Node | None) -> int:
+        if node is None:
+            return WINDOW_HOURS
+        text = self._text(node, "user_window_hours", TEXT_CHARACTERS_MAX)
+        if re.fullmatch(r"[0-9]{1,3}", text) and 1 <= int(text) <= WINDOW_HOURS_MAX:
+            return int(text)
+        self._problem(node, f"`user_window_hours` must be a number of hours from 1 to {WINDOW_HOURS_MAX}")
+        return WINDOW_HOURS
 
     def _refuse_repeated(self, rules: list[Rule]) -> None:
         first: dict[str, int] = {}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from vardy_worker.rules.aggregates import PlanTotals, referenced_arguments
+from vardy_worker.rules.aggregates import PlanTotals, referenced_arguments, rule_number
 from vardy_worker.rules.shapes import ANY, Unreadable, fit
+from vardy_worker.rules.totals import summable
 from vardy_worker.rules.vocabulary import BY_ARGUMENT, BY_FUNCTION, FIXED
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.base import JsonObject, JsonValue
     from vardy_worker.contracts.plan import Effect, PlanBody
+    from vardy_worker.contracts.totals import EffectTotals
     from vardy_worker.ports import PlanFacts
     from vardy_worker.rules.compile import Needs
     from vardy_worker.rules.vocabulary import Variable, Vocabulary
@@ -98,17 +101,34 @@ class PlanValues:
     def _count(self, table: tuple[str, ...], function: str) -> int:
         if table == ("plan", "counts"):
             return self._totals.count(function)
-        return self._facts.user_window.counts.get(function, 0)
+        return self._user_window().counts.get(function, 0)
 
     def _of_argument(self, table: tuple[str, ...], function: str, argument: str) -> int | float:
         if table == ("plan", "distinct"):
             return self._totals.distinct(function, argument)
         if table == ("plan", "sums"):
             return self._totals.sum(function, argument)
-        total = self._facts.user_window.sums.get(function, {}).get(argument, 0)
-        shape = self._vocabulary.arguments(function).step(argument) or ANY
-        fitted: int | float = fit(shape, total)
-        return float(fitted) if shape.kind == "decimal" else fitted
+        return self._of_window(function, argument)
+
+    def _of_window(self, function: str, argument: str) -> int | float:
+        """The total of an argument over the requester's other plans."""
+        totals = self._user_window()
+        arguments = self._vocabulary.arguments(function)
+        if function in self._vocabulary.writes and argument not in summable(arguments):
+            msg = "is not kept, because the argument is not named in the function's schema"
+            raise Unreadable(msg)
+        plans = totals.unknown.get(function, {}).get(argument, 0)
+        if plans:
+            msg = f"cannot be known, because `{argument}` was not known in {plans} of the requester's other plans"
+            raise Unreadable(msg)
+        total = totals.sums.get(function, {}).get(argument, Decimal(0))
+        return rule_number(total, arguments.step(argument) or ANY)
+
+    def _user_window(self) -> EffectTotals:
+        if self._facts.user_window is None:
+            msg = "is not known here"
+            raise Unreadable(msg)
+        return self._facts.user_window
 
 
 def _field(value: JsonObject, rest: list[str]) -> JsonValue:

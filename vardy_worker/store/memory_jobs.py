@@ -39,6 +39,8 @@ from vardy_worker.store.cursor import make_cursor, read_cursor
 from vardy_worker.store.events import event_place
 from vardy_worker.store.keys import status_index
 
+from vardy_worker.store.memory_audit import MemoryAuditTrail
+from vardy_worker.store.memory_totals import MemoryTotals
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.journal import EffectRecord, JournalEntry
     from vardy_worker.ports import Change, Clock, IdempotencyClaim
 
+    from vardy_worker.contracts.totals import CountedPlan, EffectTotals
 
 @dataclass(slots=True)
 class _Job:
@@ -86,6 +89,7 @@ class MemoryJobStore:
 
     def submit(
         self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int
+        self._totals = MemoryTotals(clock)
     ) -> Submitted | Replayed | KeyReused:
         """See `JobStore.submit`."""
         if record.status is not Status.QUEUED:
@@ -182,6 +186,8 @@ class MemoryJobStore:
                 return NotClaimed("missing")
             if job.number("schema") > SCHEMA:
                 return NotClaimed("schema")
+        if change.correction is not None:
+            self._totals.correct(change.correction)
             if job.status not in expect:
                 return NotClaimed("status")
             if job.number("lease_until_ms") > now:
@@ -343,6 +349,28 @@ class MemoryJobStore:
             del self._jobs[job_id]
             return None
         return job
+
+    def count_plan(self, job: JobRecord, *, fence: int, totals: EffectTotals, window_hours: int) -> CountedPlan | None:
+        """See `JobStore.count_plan`."""
+        with self._lock:
+            found = self._job(job.id)
+            if found is None or found.status is not Status.COMMITTING or found.number("fence") != fence:
+                return None
+            user = job.submission.user.id
+            counted = self._totals.count(user, job.counted, totals=totals, window_hours=window_hours)
+            if job.counted is None or job.counted.before is None:
+                found.fields |= encode_changes({"counted": counted})
+            return counted
+
+    def user_totals(self, user: str, *, window_hours: int, without: CountedPlan | None = None) -> EffectTotals:
+        """See `JobStore.user_totals`."""
+        with self._lock:
+            return self._totals.read(user).window(window_hours, without=without)
+
+    def erase_user_totals(self, user: str) -> bool:
+        """See `JobStore.erase_user_totals`."""
+        with self._lock:
+            return self._totals.erase(user)
 
     def _tell(self, job_id: str) -> None:
         for listener in self._listeners:

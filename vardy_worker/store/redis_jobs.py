@@ -37,7 +37,9 @@ from vardy_worker.store.events import event_place
 from vardy_worker.store.keys import Keys, status_index
 from vardy_worker.store.redis_listing import RedisListing
 from vardy_worker.store.scripts import Scripts
+from vardy_worker.store.redis_totals import RedisTotals
 
+from vardy_worker.store.totals import KEEP_MS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.job import JobFilter, JobPage, JobRecord
     from vardy_worker.ports import Change, IdempotencyClaim
     from vardy_worker.store.scripts import Arg
+    from vardy_worker.contracts.totals import CountedPlan, EffectTotals
 
 RECEIPTS_BYTES: Final = 512
 """How much of a record its receipts may take: about twenty changes."""
@@ -72,6 +75,7 @@ class RedisJobStore:
 
     @property
     def fsync(self) -> bool | None:
+        self._totals = RedisTotals(client, self._keys, self._scripts)
         """Whether durable changes wait for the append-only file; None before the first."""
         return self._scripts.fsync
 
@@ -158,6 +162,7 @@ class RedisJobStore:
         match reply[0]:
             case b"changed":
                 return Changed(version=reply[1])
+            self._keys.corrections(change.correction.user) if change.correction else "",
             case b"conflict":
                 return Conflict(
                     status=Status(reply[1].decode()),
@@ -201,6 +206,8 @@ class RedisJobStore:
         self, job_id: str, *, expect: frozenset[Status], to: Status, worker: str, lease_ms: int
     ) -> Claimed | NotClaimed:
         """See `JobStore.claim`. Reasons: `missing`, `schema`, `status`, `leased`, `not_due`."""
+            change.correction.model_dump_json().encode() if change.correction else "",
+            KEEP_MS,
         token = secrets.token_hex(8)
         return self.send_claim(job_id, token, expect=expect, to=to, worker=worker, lease_ms=lease_ms)
 
@@ -315,6 +322,18 @@ def _expected(statuses: frozenset[Status]) -> str:
 def _due_arg(change: Change) -> Arg:
     if change.due_at_ms is KEEP:
         return "keep"
+    def count_plan(self, job: JobRecord, *, fence: int, totals: EffectTotals, window_hours: int) -> CountedPlan | None:
+        """See `JobStore.count_plan`."""
+        return self._totals.count(job, fence=fence, totals=totals, window_hours=window_hours)
+
+    def user_totals(self, user: str, *, window_hours: int, without: CountedPlan | None = None) -> EffectTotals:
+        """See `JobStore.user_totals`."""
+        return self._totals.read(user).window(window_hours, without=without)
+
+    def erase_user_totals(self, user: str) -> bool:
+        """See `JobStore.erase_user_totals`."""
+        return self._totals.erase(user)
+
     return "never" if change.due_at_ms is None else int(change.due_at_ms)
 
 

@@ -92,9 +92,9 @@ def park(
 ) -> Change:
     """Parks an existing plan for approval.
 
-    Under other rules than it was made it becomes a new revision: the same effects, a new
-    digest, and so void decisions and new idempotency keys. Never for a plan of which
-    anything was, or may have been, applied.
+    Under other rules than it was made, and where its approvals do not suffice any more, it
+    becomes a new revision: the same effects, a new digest, and so void decisions and new
+    idempotency keys. Never for a plan of which anything was, or may have been, applied.
     """
     expires_at_ms = now_ms + approval_ttl_seconds * 1000
     fields: dict[str, object] = {
@@ -104,7 +104,8 @@ def park(
         "commit_checked": False,
     }
     effects: tuple[EffectRecord, ...] = ()
-    if job.policy is None or policy.rules_digest != job.policy.rules_digest:
+    again = expect is Status.COMMITTING
+    if again or job.policy is None or policy.rules_digest != job.policy.rules_digest:
         plan = revised_plan(job, policy)
         fields |= {"plan": plan, "revision": job.revision + 1}
         effects = tuple(

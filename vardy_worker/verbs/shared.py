@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.job import JobRecord
     from vardy_worker.contracts.plan import Plan
     from vardy_worker.contracts.policy import PolicyResult
+    from vardy_worker.contracts.totals import EffectTotals
     from vardy_worker.contracts.user import User
 
 
@@ -89,12 +90,13 @@ def blocked_error(policy: PolicyResult) -> ErrorInfo:
     return ErrorInfo(code=code, message=first.message, details=details)
 
 
-def plan_facts(job: JobRecord, catalogue: Catalogue) -> PlanFacts:
-    """What rules may look at beside a job's plan."""
+def plan_facts(job: JobRecord, catalogue: Catalogue, user_window: EffectTotals | None) -> PlanFacts:
+    """What rules may look at beside a job's plan. Without the `user_window`, a rule that reads it blocks."""
     return PlanFacts(
         user=job.submission.user,
         params=job.submission.params,
         mode=job.submission.mode.value,
         catalogue=catalogue,
         recipe_name=job.submission.recipe or "",
+        user_window=user_window,
     )

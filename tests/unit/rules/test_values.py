@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from tests.support.rules import Court, call, email, payment, refund
-from vardy_worker.ports import UserWindow
+from vardy_worker.contracts.totals import EffectTotals
 
 BIG = 2**62 + 1
 
@@ -116,16 +118,16 @@ def test_duplicates_are_the_effects_that_repeat_an_earlier_one(court: Court) -> 
     assert court.matches("plan.duplicates == 0", refund(1), refund(2), email())
 
 
-def test_totals_over_time_are_zero_until_somebody_keeps_them(court: Court) -> None:
+def test_totals_over_time_are_zero_where_nothing_was_done(court: Court) -> None:
     assert court.matches(
         "user_window.counts.refund_payment == 0 && user_window.sums.pay_supplier.amount == 0.0", refund()
     )
 
 
 def test_totals_over_time_are_added_to_those_of_the_plan(court: Court) -> None:
-    window = UserWindow(
+    window = EffectTotals(
         counts={"refund_payment": 9},
-        sums={"refund_payment": {"amount_cents": 99_000}, "pay_supplier": {"amount": 7}},
+        sums={"refund_payment": {"amount_cents": Decimal(99_000)}, "pay_supplier": {"amount": Decimal(7)}},
     )
     when = (
         "plan.sums.refund_payment.amount_cents + user_window.sums.refund_payment.amount_cents == 100000"
@@ -134,6 +136,34 @@ def test_totals_over_time_are_added_to_those_of_the_plan(court: Court) -> None:
         " && user_window.sums.refund_payment == {'amount_cents': 99000, 'payment_id': 0}"
     )
     assert court.matches(when, refund(1000), user_window=window)
+
+
+def test_a_sum_over_time_that_is_not_known_blocks_and_others_do_not(court: Court) -> None:
+    window = EffectTotals(counts={"refund_payment": 2}, unknown={"refund_payment": {"amount_cents": 1}})
+    failure = court.failure("user_window.sums.refund_payment.amount_cents > 5", refund(), user_window=window)
+    assert "`amount_cents` was not known in 1 of the requester's other plans" in failure
+    assert court.matches("user_window.counts.refund_payment == 2", refund(), user_window=window)
+    assert court.matches("user_window.sums.refund_payment.payment_id == 0", refund(), user_window=window)
+
+
+@pytest.mark.parametrize(
+    ("function", "argument", "total", "reason"),
+    [
+        ("refund_payment", "amount_cents", "9223372036854775808", "beyond 64 bits"),
+        ("refund_payment", "amount_cents", "0.5", "is no integer"),
+        ("pay_supplier", "amount", "1e400", "not a finite number"),
+    ],
+)
+def test_a_sum_over_time_that_rules_cannot_compare_blocks(
+    court: Court, function: str, argument: str, total: str, reason: str
+) -> None:
+    window = EffectTotals(sums={function: {argument: Decimal(total)}})
+    when = f"user_window.sums.{function}.{argument} == user_window.sums.{function}.{argument}"
+    assert reason in court.failure(when, refund(), user_window=window)
+
+
+def test_totals_over_time_that_nobody_read_block(court: Court) -> None:
+    assert "is not known here" in court.failure("user_window.counts.send_email > 5", refund(), user_window=None)
 
 
 def test_a_recipe_is_always_an_object(court: Court) -> None:

@@ -5,6 +5,7 @@
 --
 -- KEYS[1] job  [2] effects  [3] journal  [4] events  [5] console
 --     [6] due  [7] expiring  [8] indexes of expiring jobs
+--     [9] corrections of the requester's totals, or "" without one
 -- ARGV[1] token  [2] job id  [3] index prefix  [4] change channel
 --     [5] expected statuses as "|A|B|"  [6] new status, or ""
 --     [7] expected fence, or ""  [8] expected version, or ""
@@ -13,6 +14,7 @@
 --     [12] length of all receipts that are kept, in bytes
 --     [13] "1" refuses a job whose cancelling was asked for
 --     [14] [15] [16] [17] numbers of fields, effects, journal entries, events
+--     [18] JSON of a correction  [19] keep it for (ms)
 --     then pairs of field and JSON, pairs of position and JSON, JSON entries, JSON events
 -- Result: {"changed", version} | {"conflict", status, version, fence, who asked to cancel (JSON)} | {"missing"}
 
@@ -51,7 +53,7 @@ receipts = string.sub(receipts .. ' ' .. token .. '=' .. version, -tonumber(ARGV
 redis.call('HSET', job, 'version', version, '_receipts', receipts)
 local fields, effects = 2 * tonumber(ARGV[14]), 2 * tonumber(ARGV[15])
 local entries, events = tonumber(ARGV[16]), tonumber(ARGV[17])
-local at = 18
+local at = 20
 send('HSET', job, at, fields)
 send('HSET', KEYS[2], at + fields, effects)
 send('RPUSH', KEYS[3], at + fields + effects, entries)
@@ -74,6 +76,11 @@ elseif ARGV[9] ~= 'keep' then
 end
 
 local own = {job, KEYS[2], KEYS[3], KEYS[4], KEYS[5]}
+if KEYS[9] ~= '' then
+  redis.call('RPUSH', KEYS[9], ARGV[18])
+  redis.call('PEXPIRE', KEYS[9], ARGV[19])
+end
+
 if ARGV[11] == 'live' then
   if redis.call('ZREM', KEYS[7], id) == 1 then
     redis.call('HDEL', KEYS[8], id)

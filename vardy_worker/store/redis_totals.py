@@ -1,0 +1,88 @@
+"""Totals of users in Redis: one hash a user, one field an hour, and a list of corrections."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Final
+
+from vardy_worker.contracts.errors import StoreUnavailable
+from vardy_worker.contracts.totals import HOUR_MS, TotalsCorrection
+from vardy_worker.store.connection import translated
+from vardy_worker.store.totals import KEEP_MS, UserTotals
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+    from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.contracts.totals import CountedPlan, EffectTotals
+    from vardy_worker.store.keys import Keys
+    from vardy_worker.store.scripts import Arg, Scripts
+    from vardy_worker.store.totals import Count
+
+TRIES_MAX: Final = 100
+"""How often counting starts over; each loss means that another plan of the same user was counted."""
+
+
+class RedisTotals:
+    """The part of `RedisJobStore` that keeps totals. One round trip to read, one more to count."""
+
+    def __init__(self, client: Redis, keys: Keys, scripts: Scripts) -> None:
+        self._client = client
+        self._keys = keys
+        self._scripts = scripts
+
+    def count(self, job: JobRecord, *, fence: int, totals: EffectTotals, window_hours: int) -> CountedPlan | None:
+        """See `JobStore.count_plan`. Raises `StoreUnavailable` after losing too many races."""
+        user = job.submission.user.id
+        for _ in range(TRIES_MAX):
+            stored = self.read(user)
+            if job.counted is not None and job.counted.before is not None:
+                return stored.again(job.counted, window_hours)
+            count = stored.counting(job.counted, totals, window_hours, version=secrets.token_hex(8))
+            match self.send_count(job.id, user, fence, stored, count):
+                case b"counted":
+                    return count.counted
+                case b"lost":
+                    return None
+        msg = f"So many plans of one user were counted at once that job {job.id} lost {TRIES_MAX} races; try again."
+        raise StoreUnavailable(msg)
+
+    def send_count(self, job_id: str, user: str, fence: int, stored: UserTotals, count: Count) -> bytes:
+        """One sending of a count; every further one has no effect and the same answer."""
+        keys = [self._keys.job(job_id), self._keys.totals(user), self._keys.corrections(user)]
+        noted = count.counted.model_dump_json().encode()
+        args: list[Arg] = [
+            fence,
+            stored.version,
+            count.version,
+            noted,
+            len(stored.corrections),
+            KEEP_MS,
+            len(count.written),
+        ]
+        for hour, totals in count.written.items():
+            args += (hour, totals)
+        reply: bytes = self._scripts.run("count_plan", keys, [*args, *count.dropped])
+        return reply
+
+    def read(self, user: str) -> UserTotals:
+        """One user's totals and the present hour, by the server's clock."""
+        with translated():
+            # One transaction: a correction is either in the list or in its hour.
+            pipe = self._client.pipeline(transaction=True)
+            pipe.hgetall(self._keys.totals(user))
+            pipe.lrange(self._keys.corrections(user), 0, -1)
+            pipe.time()
+            fields, corrections, (seconds, _) = pipe.execute()
+        return UserTotals(
+            now=int(seconds) * 1000 // HOUR_MS,
+            era=fields.pop(b"_era", b"").decode(),
+            version=fields.pop(b"_version", b"").decode(),
+            hours={int(hour): totals for hour, totals in fields.items()},
+            corrections=tuple(TotalsCorrection.model_validate_json(line) for line in corrections),
+        )
+
+    def erase(self, user: str) -> bool:
+        """See `JobStore.erase_user_totals`. Safe to send twice, but for its answer."""
+        with translated():
+            return bool(self._client.delete(self._keys.totals(user), self._keys.corrections(user)))
