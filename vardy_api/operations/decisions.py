@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from vardy_api.operations.caller import Caller
     from vardy_api.operations.catalogue import CatalogueReader
     from vardy_api.operations.changes import Changes
-    from vardy_worker.active_rules import ActiveRules
     from vardy_worker.contracts.decision import Choice
     from vardy_worker.contracts.job import JobRecord
     from vardy_worker.contracts.policy import PolicyResult
@@ -28,8 +27,8 @@ class DecisionOperations:
     """The use cases of approvers, and of those who commit what they planned."""
 
     def __init__(
-        store: JobStore,
         self,
+        store: JobStore,
         changes: Changes,
         catalogue: CatalogueReader,
         rules: ActiveRules,
@@ -38,8 +37,8 @@ class DecisionOperations:
         four_eyes: bool,
         approval_ttl_seconds: int,
         retain_seconds: int,
-        self._store = store
     ) -> None:
+        self._store = store
         self._changes = changes
         self._catalogue = catalogue
         self._rules = rules

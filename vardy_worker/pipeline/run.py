@@ -222,7 +222,6 @@ class RunInHand:
             self.settle(Status.SUCCESS, fields=returned)
             return
         started = self.parts.clock.monotonic()
-        facts = plan_facts(self.job, self.parts.host.catalogue())
         try:
             rules = self.parts.rules.current()
         except RulesError as error:
@@ -233,9 +232,9 @@ class RunInHand:
         plan = plan_of(self.job, executed.effects, rules_digest=rules.digest, plan_bytes_max=self.limits.plan_bytes_max)
         if isinstance(plan, ErrorInfo):
             self.settle(JOB_ERRORS[plan.code], error=plan)
+            return
         window = read_user_window(self.parts.store, rules, self.job)
         facts = plan_facts(self.job, self.parts.host.catalogue(), window)
-            return
         policy = self.parts.rules.evaluate(plan.body(), facts, rules=rules)
         self.note_time("policy", (self.parts.clock.monotonic() - started) * 1000)
         self._branch(plan, policy, returned)
