@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.job import ConsoleRecord, JobFilter, JobPage, JobRecord
     from vardy_worker.contracts.journal import EffectRecord, JournalEntry
     from vardy_worker.contracts.status import Status
-
     from vardy_worker.contracts.totals import CountedPlan, EffectTotals, TotalsCorrection
+
 
 class Keep(Enum):
     """The default of fields that a change leaves alone."""
@@ -54,11 +54,11 @@ class Change:
     """Refuses the change (`Conflict`) when a cancel was requested."""
     durable: bool = False
     """Waits until the server has written the change to its append-only file, where it can."""
-
     audit: Sequence[AuditNote] = ()
     """Entries of the audit trail, appended to the job's chain in the same step."""
     correction: TotalsCorrection | None = None
     """Corrects the requester's totals in the same step."""
+
 
 @dataclass(frozen=True, slots=True)
 class Changed:
@@ -206,9 +206,6 @@ class JobStore(Protocol):
     def counts(self) -> Mapping[Status, int]:
         """Jobs kept, by status; costs the same however many there are. Expired ones may linger a little."""
 
-    def server_now_ms(self) -> int:
-        """The server's clock."""
-
     def count_plan(self, job: JobRecord, *, fence: int, totals: EffectTotals, window_hours: int) -> CountedPlan | None:
         """Adds a plan to its requester's totals and notes that in the job, in one step.
 
@@ -226,6 +223,9 @@ class JobStore(Protocol):
 
     def erase_user_totals(self, user: str) -> bool:
         """Forgets what a user's plans did; False when nothing was known. Plans under way are not corrected later."""
+
+    def server_now_ms(self) -> int:
+        """The server's clock."""
 
     def ping(self) -> None:
         """Raises `StoreUnavailable` when the server does not answer."""

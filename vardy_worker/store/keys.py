@@ -97,6 +97,16 @@ class Keys:
         """String with a time to live: JSON of a `WorkerSeen`."""
         return f"{self.namespace}:worker:{worker}"
 
+    # --- totals of users --------------------------------------------------------------
+
+    def totals(self, user: str) -> str:
+        """Hash: hour since the epoch → JSON of the `EffectTotals` of what a user's plans did in it."""
+        return f"{self.namespace}:totals:{hashlib.sha256(user.encode()).hexdigest()}"
+
+    def corrections(self, user: str) -> str:
+        """List: JSON of each `TotalsCorrection` that the totals do not hold yet."""
+        return f"{self.totals(user)}:corrections"
+
 
 ALL_INDEX = "all"
 
@@ -110,13 +120,3 @@ def index_names(*, kind: str, owner: str, user: str, recipe: str | None) -> tupl
     """Names of the indexes that a job stays in for life."""
     names = (ALL_INDEX, f"kind:{kind}", f"owner:{owner}", f"user:{user}")
     return names if recipe is None else (*names, f"recipe:{recipe}")
-    # --- totals of users --------------------------------------------------------------
-
-    def totals(self, user: str) -> str:
-        """Hash: hour since the epoch → JSON of the `EffectTotals` of what a user's plans did in it."""
-        return f"{self.namespace}:totals:{hashlib.sha256(user.encode()).hexdigest()}"
-
-    def corrections(self, user: str) -> str:
-        """List: JSON of each `TotalsCorrection` that the totals do not hold yet."""
-        return f"{self.totals(user)}:corrections"
-

@@ -38,17 +38,17 @@ from vardy_worker.store.codec import (
 from vardy_worker.store.cursor import make_cursor, read_cursor
 from vardy_worker.store.events import event_place
 from vardy_worker.store.keys import status_index
-
 from vardy_worker.store.memory_audit import MemoryAuditTrail
 from vardy_worker.store.memory_totals import MemoryTotals
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from vardy_worker.contracts.job import ConsoleRecord, JobFilter, JobRecord
     from vardy_worker.contracts.journal import EffectRecord, JournalEntry
+    from vardy_worker.contracts.totals import CountedPlan, EffectTotals
     from vardy_worker.ports import Change, Clock, IdempotencyClaim
 
-    from vardy_worker.contracts.totals import CountedPlan, EffectTotals
 
 @dataclass(slots=True)
 class _Job:
@@ -80,6 +80,7 @@ class MemoryJobStore:
         self._jobs: dict[str, _Job] = {}
         self._due: dict[str, int] = {}
         self._claims: dict[tuple[str, str], tuple[str, str, int]] = {}
+        self._totals = MemoryTotals(clock)
         self._listeners: list[Callable[[str], None]] = []
 
     def on_change(self, listener: Callable[[str], None]) -> None:
@@ -89,7 +90,6 @@ class MemoryJobStore:
 
     def submit(
         self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int
-        self._totals = MemoryTotals(clock)
     ) -> Submitted | Replayed | KeyReused:
         """See `JobStore.submit`."""
         if record.status is not Status.QUEUED:
@@ -173,6 +173,8 @@ class MemoryJobStore:
             job.expires_at_ms = self._clock.now_ms() + change.retain_seconds * 1000
         elif change.retain_seconds == 0 or change.to in LIVE:
             job.expires_at_ms = None
+        if change.correction is not None:
+            self._totals.correct(change.correction)
 
     def claim(
         self, job_id: str, *, expect: frozenset[Status], to: Status, worker: str, lease_ms: int
@@ -186,8 +188,6 @@ class MemoryJobStore:
                 return NotClaimed("missing")
             if job.number("schema") > SCHEMA:
                 return NotClaimed("schema")
-        if change.correction is not None:
-            self._totals.correct(change.correction)
             if job.status not in expect:
                 return NotClaimed("status")
             if job.number("lease_until_ms") > now:
@@ -336,20 +336,6 @@ class MemoryJobStore:
             jobs = [job for job_id in list(self._jobs) if (job := self._job(job_id))]
             return {status: sum(job.status is status for job in jobs) for status in Status}
 
-    def server_now_ms(self) -> int:
-        """See `JobStore.server_now_ms`."""
-        return self._clock.now_ms()
-
-    def ping(self) -> None:
-        """See `JobStore.ping`. Never fails."""
-
-    def _job(self, job_id: str) -> _Job | None:
-        job = self._jobs.get(job_id)
-        if job and job.expires_at_ms is not None and job.expires_at_ms <= self._clock.now_ms():
-            del self._jobs[job_id]
-            return None
-        return job
-
     def count_plan(self, job: JobRecord, *, fence: int, totals: EffectTotals, window_hours: int) -> CountedPlan | None:
         """See `JobStore.count_plan`."""
         with self._lock:
@@ -371,6 +357,20 @@ class MemoryJobStore:
         """See `JobStore.erase_user_totals`."""
         with self._lock:
             return self._totals.erase(user)
+
+    def server_now_ms(self) -> int:
+        """See `JobStore.server_now_ms`."""
+        return self._clock.now_ms()
+
+    def ping(self) -> None:
+        """See `JobStore.ping`. Never fails."""
+
+    def _job(self, job_id: str) -> _Job | None:
+        job = self._jobs.get(job_id)
+        if job and job.expires_at_ms is not None and job.expires_at_ms <= self._clock.now_ms():
+            del self._jobs[job_id]
+            return None
+        return job
 
     def _tell(self, job_id: str) -> None:
         for listener in self._listeners:

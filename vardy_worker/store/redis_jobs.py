@@ -36,10 +36,10 @@ from vardy_worker.store.connection import translated
 from vardy_worker.store.events import event_place
 from vardy_worker.store.keys import Keys, status_index
 from vardy_worker.store.redis_listing import RedisListing
-from vardy_worker.store.scripts import Scripts
 from vardy_worker.store.redis_totals import RedisTotals
-
+from vardy_worker.store.scripts import Scripts
 from vardy_worker.store.totals import KEEP_MS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
     from vardy_worker.contracts.events import Event
     from vardy_worker.contracts.job import JobFilter, JobPage, JobRecord
+    from vardy_worker.contracts.totals import CountedPlan, EffectTotals
     from vardy_worker.ports import Change, IdempotencyClaim
     from vardy_worker.store.scripts import Arg
-    from vardy_worker.contracts.totals import CountedPlan, EffectTotals
 
 RECEIPTS_BYTES: Final = 512
 """How much of a record its receipts may take: about twenty changes."""
@@ -71,11 +71,11 @@ class RedisJobStore:
         self._keys = Keys(namespace)
         self._scripts = Scripts(client)
         self._listing = RedisListing(self._keys, self._scripts)
+        self._totals = RedisTotals(client, self._keys, self._scripts)
         self._job_prefix = self._keys.job("")
 
     @property
     def fsync(self) -> bool | None:
-        self._totals = RedisTotals(client, self._keys, self._scripts)
         """Whether durable changes wait for the append-only file; None before the first."""
         return self._scripts.fsync
 
@@ -156,13 +156,13 @@ class RedisJobStore:
             self._keys.due,
             self._keys.expiring,
             self._keys.expiring_indexes,
+            self._keys.corrections(change.correction.user) if change.correction else "",
         ]
         run = self._scripts.run_durably if change.durable else self._scripts.run
         reply = run("change", keys, self._change_args(change, token))
         match reply[0]:
             case b"changed":
                 return Changed(version=reply[1])
-            self._keys.corrections(change.correction.user) if change.correction else "",
             case b"conflict":
                 return Conflict(
                     status=Status(reply[1].decode()),
@@ -193,6 +193,8 @@ class RedisJobStore:
             len(change.effects),
             len(change.journal),
             len(change.events),
+            change.correction.model_dump_json().encode() if change.correction else "",
+            KEEP_MS,
         ]
         for field, value in fields.items():
             args += (field, value)
@@ -206,8 +208,6 @@ class RedisJobStore:
         self, job_id: str, *, expect: frozenset[Status], to: Status, worker: str, lease_ms: int
     ) -> Claimed | NotClaimed:
         """See `JobStore.claim`. Reasons: `missing`, `schema`, `status`, `leased`, `not_due`."""
-            change.correction.model_dump_json().encode() if change.correction else "",
-            KEEP_MS,
         token = secrets.token_hex(8)
         return self.send_claim(job_id, token, expect=expect, to=to, worker=worker, lease_ms=lease_ms)
 
@@ -303,6 +303,18 @@ class RedisJobStore:
         sizes = self._scripts.sizes(list(indexes.values()))
         return {status: sizes[key] for status, key in indexes.items()}
 
+    def count_plan(self, job: JobRecord, *, fence: int, totals: EffectTotals, window_hours: int) -> CountedPlan | None:
+        """See `JobStore.count_plan`."""
+        return self._totals.count(job, fence=fence, totals=totals, window_hours=window_hours)
+
+    def user_totals(self, user: str, *, window_hours: int, without: CountedPlan | None = None) -> EffectTotals:
+        """See `JobStore.user_totals`."""
+        return self._totals.read(user).window(window_hours, without=without)
+
+    def erase_user_totals(self, user: str) -> bool:
+        """See `JobStore.erase_user_totals`."""
+        return self._totals.erase(user)
+
     def server_now_ms(self) -> int:
         """See `JobStore.server_now_ms`."""
         with translated():
@@ -322,18 +334,6 @@ def _expected(statuses: frozenset[Status]) -> str:
 def _due_arg(change: Change) -> Arg:
     if change.due_at_ms is KEEP:
         return "keep"
-    def count_plan(self, job: JobRecord, *, fence: int, totals: EffectTotals, window_hours: int) -> CountedPlan | None:
-        """See `JobStore.count_plan`."""
-        return self._totals.count(job, fence=fence, totals=totals, window_hours=window_hours)
-
-    def user_totals(self, user: str, *, window_hours: int, without: CountedPlan | None = None) -> EffectTotals:
-        """See `JobStore.user_totals`."""
-        return self._totals.read(user).window(window_hours, without=without)
-
-    def erase_user_totals(self, user: str) -> bool:
-        """See `JobStore.erase_user_totals`."""
-        return self._totals.erase(user)
-
     return "never" if change.due_at_ms is None else int(change.due_at_ms)
 
 

@@ -69,6 +69,11 @@ if ARGV[10] == '1' then
   redis.call('HSET', job, 'lease_until_ms', 0, 'deliveries', 0, 'worker', '""')
 end
 
+if KEYS[9] ~= '' then
+  redis.call('RPUSH', KEYS[9], ARGV[18])
+  redis.call('PEXPIRE', KEYS[9], ARGV[19])
+end
+
 if ARGV[9] == 'never' then
   redis.call('ZREM', KEYS[6], id)
 elseif ARGV[9] ~= 'keep' then
@@ -76,11 +81,6 @@ elseif ARGV[9] ~= 'keep' then
 end
 
 local own = {job, KEYS[2], KEYS[3], KEYS[4], KEYS[5]}
-if KEYS[9] ~= '' then
-  redis.call('RPUSH', KEYS[9], ARGV[18])
-  redis.call('PEXPIRE', KEYS[9], ARGV[19])
-end
-
 if ARGV[11] == 'live' then
   if redis.call('ZREM', KEYS[7], id) == 1 then
     redis.call('HDEL', KEYS[8], id)
