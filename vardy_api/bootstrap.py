@@ -45,11 +45,11 @@ def build_api(settings: Settings) -> Api:
     """
     settings.need("redis_url")
     client = connect(settings.redis_url)
-    documents = RedisDocuments(client, settings.namespace)
+    documents = RedisDocuments(client, settings.namespace, replicas=settings.journal_replicas)
     feed = RedisChangeFeed(settings.redis_url, settings.namespace)
     queue = LateQueue(lambda: CeleryQueue(make_celery(settings), settings))
     ports = Ports(
-        store=RedisJobStore(client, settings.namespace),
+        store=RedisJobStore(client, settings.namespace, replicas=settings.journal_replicas),
         documents=documents,
         presence=RedisPresence(client, settings.namespace),
         feed=feed,

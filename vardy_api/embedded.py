@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from vardy_worker.contracts.errors import SettingsError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
     from typing import Self
 
@@ -126,16 +127,7 @@ class EmbeddedServer:
         config.touch(mode=0o600)
         config.write_text(self._config(port), encoding="utf-8")
         self.log_path.unlink(missing_ok=True)
-        return subprocess.Popen(  # noqa: S603 - a fixed command with paths of our own
-            ["/bin/sh", "-c", _LAUNCH, "sh", str(self._binary), config.name],
-            cwd=self._folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=[self._lock],
-            # Ctrl-C reaches the parent alone: the server must outlive those who still write.
-            start_new_session=True,
-        )
+        return start_tied([str(self._binary), config.name], folder=self._folder, pass_fds=[self._lock])
 
     def _config(self, port: int) -> str:
         return "\n".join(
@@ -190,6 +182,20 @@ class EmbeddedServer:
         if process.stdin is not None:
             process.stdin.close()
         process.wait()
+
+
+def start_tied(command: Sequence[str], *, folder: Path, pass_fds: Sequence[int] = ()) -> subprocess.Popen[bytes]:
+    """Starts a server in the folder that ends when its standard input closes, and so with its parent."""
+    return subprocess.Popen(  # noqa: S603 - a fixed command with paths of our own
+        ["/bin/sh", "-c", _LAUNCH, "sh", *command],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=pass_fds,
+        # Ctrl-C reaches the parent alone: the server must outlive those who still write.
+        start_new_session=True,
+    )
 
 
 def _binary() -> Path:

@@ -65,8 +65,8 @@ def build_worker(settings: Settings, celery: Celery) -> WorkerProcess:
     settings.need("redis_url", "functions")
     clock = SystemClock()
     client = connect(settings.redis_url)
-    store = RedisJobStore(client, settings.namespace)
-    documents = RedisDocuments(client, settings.namespace)
+    store = RedisJobStore(client, settings.namespace, replicas=settings.journal_replicas)
+    documents = RedisDocuments(client, settings.namespace, replicas=settings.journal_replicas)
     parts = _Parts(
         settings=settings,
         name=worker_name(),

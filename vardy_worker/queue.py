@@ -11,12 +11,16 @@ import time
 from collections import deque
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+from redis.retry import Retry
 
 from vardy_worker.contracts.errors import QueueUnavailable
-from vardy_worker.store.connection import connect, translated
+from vardy_worker.store.address import sentinel_address
+from vardy_worker.store.connection import connect, readable_address, translated
+from vardy_worker.store.sentinel import sentinel_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.job import QueueName
     from vardy_worker.ports import Clock
     from vardy_worker.settings import Settings
+    from vardy_worker.store.address import SentinelAddress
 
 QUEUES: Final[Mapping[QueueName, str]] = MappingProxyType({"run": "vardy.run", "commit": "vardy.commit"})
 """Celery's name of each queue. Apart, so that commits never wait behind generation."""
@@ -49,7 +54,10 @@ def make_celery(settings: Settings) -> Celery:
     from celery import Celery  # noqa: PLC0415 - the CLI imports this module and needs no Celery
 
     settings.need("redis_url")
-    celery = Celery("vardy", broker=broker_url(settings.redis_url), set_as_current=False)
+    with readable_address(settings.redis_url):
+        address = sentinel_address(settings.redis_url)
+        broker = broker_url(settings.redis_url) if address is None else sentinel_broker_url(address)
+    celery = Celery("vardy", broker=broker, set_as_current=False)
     celery.conf.update(
         # The store is the truth; a result backend costs seven Redis commands a task.
         task_ignore_result=True,
@@ -78,16 +86,22 @@ def make_celery(settings: Settings) -> Celery:
         broker_connection_max_retries=None,
         broker_pool_limit=10,
         broker_pool_acquire_timeout=3.0,
-        broker_transport_options=_transport_options(settings),
+        broker_transport_options=_transport_options(settings, address),
         task_default_queue=QUEUES["run"],
         task_create_missing_queues=True,
         task_routes={TASKS[name]: {"queue": QUEUES[name]} for name in QUEUES},
     )
+    if address is not None and address.tls is not None:
+        celery.conf.broker_use_ssl = _tls(address.tls)
     return celery
 
 
-def _transport_options(settings: Settings) -> dict[str, Any]:
-    return {
+def _transport_options(settings: Settings, address: SentinelAddress | None) -> dict[str, Any]:
+    sentinel: dict[str, Any] = {}
+    if address is not None:
+        once = {"retry": Retry(NoBackoff(), 0)}
+        sentinel = {"master_name": address.service, "sentinel_kwargs": sentinel_options(address) | once}
+    return sentinel | {
         "global_keyprefix": f"{settings.namespace}:",
         "visibility_timeout": VISIBILITY_SECONDS,
         # Left at its default, the restore of unacknowledged messages runs too rarely to help.
@@ -126,6 +140,23 @@ def broker_url(redis_url: str) -> str:
         case _:
             return redis_url
     return f"{scheme}://{parts.netloc}{parts.path}" + (f"?{urlencode(query)}" if query else "")
+
+
+def sentinel_broker_url(address: SentinelAddress) -> str:
+    """The Sentinels as Celery must have them: one URL each, all with the primary's user, password and database."""
+    user = quote(address.credentials.get("username", ""), safe="")
+    password = address.credentials.get("password", "")
+    login = f"{user}:{quote(password, safe='')}@" if address.credentials else ""
+    hosts = (f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in address.sentinels)
+    return ";".join(f"sentinel://{login}{host}/{address.db}" for host in hosts)
+
+
+def _tls(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of TLS as Celery must have them."""
+    import ssl  # noqa: PLC0415 - only addresses with TLS need it
+
+    checks = {"required": ssl.CERT_REQUIRED, "optional": ssl.CERT_OPTIONAL, "none": ssl.CERT_NONE}
+    return {**options, "ssl_cert_reqs": checks[options["ssl_cert_reqs"]]}
 
 
 class CeleryQueue:

@@ -28,7 +28,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", case_sensitive=False)
 
-    redis_url: str = Field("", description="Redis or Valkey: `redis://`, `rediss://`, `unix://`")
+    redis_url: str = Field("", description="Redis or Valkey: `redis://`, `rediss://`, `unix://`, `redis+sentinel://`")
     namespace: str = Field("vardy", pattern=r"^[a-z][a-z0-9_-]{0,39}$", description="prefix of every key")
     functions: str = Field("", description="the company's functions, as `module:attribute`")
     rules: str = Field("", description="a rules file that the API applies at its start if it differs")
@@ -54,6 +54,7 @@ class Settings(BaseSettings):
     reconcile_seconds: float = Field(1, gt=0, description="pause between looks for lost jobs")
     delivery_attempts_max: int = Field(3, ge=1, le=100, description="workers a job may lose before it is given up")
     journal_fsync: bool = Field(True, description="the commit journal waits for the append-only file")  # noqa: FBT003 - pydantic takes the default first
+    journal_replicas: int = Field(0, ge=0, le=10, description="replicas that must have a write before it counts")
 
     log_format: Literal["console", "json"] = Field("console", description="how log lines look")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="the least level logged")

@@ -318,7 +318,7 @@ def test_a_change_whose_reply_was_lost_is_sent_again_and_applied_once(redis_url:
     assert len(direct.events(job.id)) == 1
 
 
-@pytest.mark.parametrize("url", ["http://localhost", "localhost:6379", "", "redis://host:port"])
+@pytest.mark.parametrize("url", ["http://localhost", "localhost:6379", "", "redis://host:port", "redis://[::1"])
 def test_an_address_that_is_none_is_refused_by_the_setting(url: str) -> None:
     with pytest.raises(SettingsError, match="VARDY_REDIS_URL"):
         connect(url)

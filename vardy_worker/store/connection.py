@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
@@ -13,20 +13,26 @@ from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 from redis.exceptions import (
     AuthenticationError,
     BusyLoadingError,
+    ClusterDownError,
+    MasterDownError,
     NoPermissionError,
     OutOfMemoryError,
     ReadOnlyError,
     RedisError,
     ResponseError,
+    TryAgainError,
 )
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
 from vardy_worker.contracts.errors import SettingsError, StoreUnavailable, VardyError
+from vardy_worker.store.address import SCHEMES as SENTINEL_SCHEMES
+from vardy_worker.store.address import sentinel_address
+from vardy_worker.store.sentinel import NoPrimaryError, async_primary_client, primary_client
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 SOCKET_TIMEOUT_SECONDS: Final = 5.0
 CONNECT_TIMEOUT_SECONDS: Final = 3.0
@@ -43,15 +49,16 @@ def connect(url: str, *, socket_timeout_seconds: float = SOCKET_TIMEOUT_SECONDS)
     client sends a command again when its reply is lost, which every script allows for.
     Raises `SettingsError` for a URL that is none.
     """
-    with _readable(url):
-        return Redis.from_url(
-            url,
-            socket_timeout=socket_timeout_seconds,
-            **_tcp_options(url),
-            health_check_interval=HEALTH_CHECK_SECONDS,
-            retry=Retry(ExponentialWithJitterBackoff(base=0.05, cap=0.5), RETRIES, (RedisConnectionError,)),
-            protocol=2,
-        )
+    options = {
+        "socket_timeout": socket_timeout_seconds,
+        **_tcp_options(url),
+        "health_check_interval": HEALTH_CHECK_SECONDS,
+        "retry": Retry(ExponentialWithJitterBackoff(base=0.05, cap=0.5), RETRIES, (RedisConnectionError,)),
+        "protocol": 2,
+    }
+    with readable_address(url):
+        address = sentinel_address(url)
+        return Redis.from_url(url, **options) if address is None else primary_client(address, options)
 
 
 def connect_async(url: str) -> AsyncRedis:
@@ -59,42 +66,60 @@ def connect_async(url: str) -> AsyncRedis:
 
     Raises `SettingsError` for a URL that is none.
     """
-    with _readable(url):
-        return AsyncRedis.from_url(
-            url,
-            **_tcp_options(url),
-            retry=AsyncRetry(NoBackoff(), 0),
-            protocol=2,
-        )
+    options = {**_tcp_options(url), "retry": AsyncRetry(NoBackoff(), 0), "protocol": 2}
+    with readable_address(url):
+        address = sentinel_address(url)
+        return AsyncRedis.from_url(url, **options) if address is None else async_primary_client(address, options)
 
 
 def _tcp_options(url: str) -> dict[str, Any]:
     """What a TCP connection needs and a unix socket refuses."""
-    if urlsplit(url).scheme == "unix":
+    if url.startswith("unix:"):
         return {}
     return {"socket_connect_timeout": CONNECT_TIMEOUT_SECONDS, "socket_keepalive": True}
 
 
 @contextmanager
-def _readable(url: str) -> Iterator[None]:
+def readable_address(url: str) -> Iterator[None]:
+    """Turns the `ValueError` of whoever reads the address into `SettingsError`."""
     try:
         yield
     except ValueError as error:
-        msg = "VARDY_REDIS_URL is not a Redis address (`redis://`, `rediss://` or `unix://`)."
-        raise SettingsError(msg, details={"setting": "VARDY_REDIS_URL", "scheme": urlsplit(url).scheme}) from error
+        scheme = url.partition("://")[0] if "://" in url else ""
+        details = {"setting": "VARDY_REDIS_URL", "scheme": scheme}
+        if scheme in SENTINEL_SCHEMES:
+            raise SettingsError(f"VARDY_REDIS_URL cannot be read: {error}.", details=details) from error
+        msg = "VARDY_REDIS_URL is not a Redis address (`redis://`, `rediss://`, `unix://` or `redis+sentinel://`)."
+        raise SettingsError(msg, details=details) from error
 
 
-# Replies of a server that is there but cannot serve now; redis-py has no class for some.
-_REFUSALS: Final = (
-    "OOM",
-    "READONLY",
-    "LOADING",
-    "MISCONF",
-    "NOREPLICAS",
-    "MASTERDOWN",
-    "BUSY",
-    "TRYAGAIN",
-    "CLUSTERDOWN",
+# What a server that is there, but cannot serve now, begins its refusal with.
+_REFUSALS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "OOM": "Redis is full and refuses to write; give it more memory (`maxmemory`).",
+        "READONLY": "Redis is a read-only replica; VARDY_REDIS_URL must name the primary.",
+        "LOADING": "Redis is still loading its data; it will serve when that is done.",
+        "MISCONF": "Redis cannot save to its disk and therefore refuses to write; look at its log and its disk.",
+        "NOREPLICAS": "Redis refuses to write, because fewer replicas follow it than `min-replicas-to-write` asks for.",
+        "MASTERDOWN": "Redis is a replica that lost its primary; VARDY_REDIS_URL must name the primary.",
+        "BUSY": "Redis is busy with a script that does not end; look for it with `SLOWLOG` on the server.",
+        "TRYAGAIN": "Redis is moving the data; it will serve when that is done.",
+        "CLUSTERDOWN": "Redis is a cluster, which Vardy cannot use; VARDY_REDIS_URL must name a single primary.",
+        "WRONGPASS": "Redis refuses the credentials of VARDY_REDIS_URL, or asks for some.",
+        "NOPERM": "Redis forbids a command or a key to the user of VARDY_REDIS_URL; the server's ACL must allow it.",
+    }
+)
+
+# redis-py has classes for some, and takes the word away from their text.
+_REFUSAL_CLASSES: Final[tuple[tuple[type[RedisError], str], ...]] = (
+    (OutOfMemoryError, "OOM"),
+    (ReadOnlyError, "READONLY"),
+    (BusyLoadingError, "LOADING"),
+    (MasterDownError, "MASTERDOWN"),
+    (ClusterDownError, "CLUSTERDOWN"),
+    (TryAgainError, "TRYAGAIN"),
+    (AuthenticationError, "WRONGPASS"),
+    (NoPermissionError, "NOPERM"),
 )
 
 
@@ -111,23 +136,29 @@ def translated() -> Iterator[None]:
 
 
 def _translation(error: RedisError) -> VardyError:
+    word = _refusal(error)
+    if word:
+        return StoreUnavailable(_REFUSALS[word], details={"reply": word})
     match error:
-        case AuthenticationError() | NoPermissionError():
-            return StoreUnavailable(
-                "Redis refuses the credentials or a command; check VARDY_REDIS_URL and the server's ACL."
-            )
-        case BusyLoadingError():
-            return StoreUnavailable("Redis is still loading its data; it will serve when that is done.")
-        case OutOfMemoryError():
-            return StoreUnavailable("Redis is full and refuses to write; give it more memory (`maxmemory`).")
-        case ReadOnlyError():
-            return StoreUnavailable("Redis is a read-only replica; VARDY_REDIS_URL must name the primary.")
+        case NoPrimaryError():
+            return StoreUnavailable(str(error))
         case RedisTimeoutError():
             return StoreUnavailable("Redis did not answer in time.")
         case RedisConnectionError():
             return StoreUnavailable("Redis cannot be reached; check that it runs and that VARDY_REDIS_URL is right.")
-        case ResponseError() if (word := str(error).partition(" ")[0]) in _REFUSALS:
-            return StoreUnavailable(f"Redis refuses the command for now ({word}).", details={"reply": word})
         case _:
             name = type(error).__name__
             return VardyError(f"Redis answered in a way that Vardy does not expect ({name}).", details={"type": name})
+
+
+def _refusal(error: RedisError) -> str:
+    """The first word of a refusal; empty for another error."""
+    for kind, word in _REFUSAL_CLASSES:
+        if isinstance(error, kind):
+            return word
+    if not isinstance(error, ResponseError):
+        return ""
+    if str(error).startswith("ACL failure in script"):
+        return "NOPERM"
+    word = str(error).partition(" ")[0]
+    return word if word in _REFUSALS else ""

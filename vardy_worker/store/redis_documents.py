@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from redis import Redis
 
     from vardy_worker.contracts.base import JsonObject
+    from vardy_worker.store.scripts import Arg
 
 RECEIPT_MS: Final = 600_000
 
@@ -25,10 +26,11 @@ RECEIPT_MS: Final = 600_000
 class RedisDocuments:
     """The `Documents` port. Raises `StoreUnavailable`."""
 
-    def __init__(self, client: Redis, namespace: str) -> None:
+    def __init__(self, client: Redis, namespace: str, *, replicas: int = 0) -> None:
+        """`replicas`: how many replicas must have a document before it counts as stored."""
         self._client = client
         self._keys = Keys(namespace)
-        self._scripts = Scripts(client)
+        self._scripts = Scripts(client, replicas=replicas)
 
     def get(self, collection: str, name: str) -> Document | None:
         """See `Documents.get`."""
@@ -47,7 +49,8 @@ class RedisDocuments:
         """One sending of a `put`; every sending with the same token has the same effect once."""
         keys = [self._keys.document(collection, name), self._keys.collection(collection), self._keys.receipt(token)]
         expected = "" if expect_version is None else expect_version
-        version = self._scripts.run("put_document", keys, [name, dump_json(value), expected, RECEIPT_MS])
+        args: list[Arg] = [name, dump_json(value), expected, RECEIPT_MS]
+        version = self._scripts.run_safely("put_document", keys, args, fsync=False)
         return Document(name=name, version=version, value=value) if version else None
 
     def versions(self, collection: str, name: str) -> Sequence[Document]:
@@ -69,7 +72,7 @@ class RedisDocuments:
     def send_delete(self, collection: str, name: str, token: str) -> bool:
         """One sending of a `delete`; every sending with the same token has the same effect once."""
         keys = [self._keys.document(collection, name), self._keys.collection(collection), self._keys.receipt(token)]
-        return bool(self._scripts.run("delete_document", keys, [name, RECEIPT_MS]))
+        return bool(self._scripts.run_safely("delete_document", keys, [name, RECEIPT_MS], fsync=False))
 
     def _newest(self, collection: str, names: Sequence[str]) -> list[Document]:
         with translated():

@@ -66,10 +66,11 @@ class RedisJobStore:
     `RecordTooNew`.
     """
 
-    def __init__(self, client: Redis, namespace: str) -> None:
+    def __init__(self, client: Redis, namespace: str, *, replicas: int = 0) -> None:
+        """`replicas`: how many replicas must have a submission, claim or change before it counts."""
         self._client = client
         self._keys = Keys(namespace)
-        self._scripts = Scripts(client)
+        self._scripts = Scripts(client, replicas=replicas)
         self._listing = RedisListing(self._keys, self._scripts)
         self._totals = RedisTotals(client, self._keys, self._scripts)
         self._job_prefix = self._keys.job("")
@@ -101,7 +102,8 @@ class RedisJobStore:
         for field, value in encode_record(record).items():
             args += (field, value)
         claim_key = self._keys.idempotency(claim.scope, claim.key) if claim else ""
-        outcome, job_id = self._scripts.run("submit", [self._keys.job(record.id), self._keys.due, claim_key], args)
+        submit_keys = [self._keys.job(record.id), self._keys.due, claim_key]
+        outcome, job_id = self._scripts.run_safely("submit", submit_keys, args, fsync=False)
         kinds: dict[bytes, type[Submitted | Replayed | KeyReused]] = {
             b"submitted": Submitted,
             b"replayed": Replayed,
@@ -158,8 +160,7 @@ class RedisJobStore:
             self._keys.expiring_indexes,
             self._keys.corrections(change.correction.user) if change.correction else "",
         ]
-        run = self._scripts.run_durably if change.durable else self._scripts.run
-        reply = run("change", keys, self._change_args(change, token))
+        reply = self._scripts.run_safely("change", keys, self._change_args(change, token), fsync=change.durable)
         match reply[0]:
             case b"changed":
                 return Changed(version=reply[1])
@@ -228,7 +229,7 @@ class RedisJobStore:
             SCHEMA,
         ]
         keys = [self._keys.job(job_id), self._keys.events(job_id), self._keys.due]
-        reply = self._scripts.run("claim", keys, args)
+        reply = self._scripts.run_safely("claim", keys, args, fsync=False)
         if reply[0] == b"claimed":
             return Claimed(fence=reply[1], deliveries=reply[2])
         return NotClaimed(reason=reply[1].decode())

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from redis.exceptions import NoScriptError, ReadOnlyError, ResponseError
+from redis.exceptions import NoPermissionError, NoScriptError, ReadOnlyError, ResponseError
 
 from vardy_worker.contracts.errors import StoreUnavailable
 from vardy_worker.store.connection import translated
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 FSYNC_WAIT_MS: Final = 3000
 """Longest wait for the append-only file; above the second between two syncs of `everysec`."""
 
+REPLICAS_WAIT_MS: Final = 1500
+"""Longest wait for replicas; together with the wait for the file below the client's socket timeout."""
+
 Arg = str | bytes | int
 
 
@@ -32,10 +35,14 @@ def script(name: str) -> tuple[str, str]:
 
 
 class Scripts:
-    """Scripts on one client. Raises `StoreUnavailable`."""
+    """Scripts on one client. Raises `StoreUnavailable`.
 
-    def __init__(self, client: Redis) -> None:
+    `replicas`: how many of the server's replicas must have what `run_safely` wrote.
+    """
+
+    def __init__(self, client: Redis, *, replicas: int = 0) -> None:
         self._client = client
+        self._replicas = replicas
         self._fsync: bool | None = None
 
     @property
@@ -52,34 +59,48 @@ class Scripts:
             except NoScriptError:
                 return self._client.eval(text, len(keys), *keys, *args)
 
-    def run_durably(self, name: str, keys: Sequence[str], args: Sequence[Arg]) -> Any:
-        """The script's reply, once its writes are in the server's append-only file.
+    def run_safely(self, name: str, keys: Sequence[str], args: Sequence[Arg], *, fsync: bool) -> Any:
+        """The script's reply, once the replicas have its writes and, with `fsync`, the append-only file too.
 
-        A server without one, or older than `WAITAOF`, is noticed at the first call; from
-        then on the script runs as usual (see `fsync`). Raises `StoreUnavailable` when the
-        file was not written in time: the change may then be applied.
+        A server without such a file, or older than `WAITAOF`, is noticed at the first call;
+        from then on nothing waits for it (see `fsync`). Raises `StoreUnavailable` when file
+        or replicas did not have the writes in time: the change may then be applied.
         """
-        if self._fsync is False:
+        fsync = fsync and self._fsync is not False
+        if not fsync and not self._replicas:
             return self.run(name, keys, args)
         text, sha = script(name)
         with translated(), self._leaving_replicas():
-            # WAITAOF waits for the writes of its own connection, so both go in one pipeline.
-            reply, synced = self._piped("EVALSHA", sha, keys, args)
+            reply, waits = self._piped("EVALSHA", sha, keys, args, fsync=fsync)
             if isinstance(reply, NoScriptError):
-                reply, synced = self._piped("EVAL", text, keys, args)
-            if isinstance(reply, Exception):
-                raise reply
-        if isinstance(synced, ResponseError):
-            self._fsync = False
-            return reply
-        self._fsync = True
-        if synced[0] < 1:
+                reply, waits = self._piped("EVAL", text, keys, args, fsync=fsync)
+            for answer in (reply, *waits[int(fsync) :]):
+                if isinstance(answer, Exception):
+                    raise answer
+            if fsync:
+                self._need_synced(waits[0])
+        if self._replicas:
+            self._need_replicated(waits[-1])
+        return reply
+
+    def _need_synced(self, answer: Any) -> None:
+        if isinstance(answer, NoPermissionError):
+            raise answer
+        self._fsync = not isinstance(answer, ResponseError)
+        if self._fsync and answer[0] < 1:
             msg = (
                 f"Redis did not sync its append-only file within {FSYNC_WAIT_MS} ms: its disk is stuck, "
                 "or `appendfsync` is `no`; set it to `always`, or VARDY_JOURNAL_FSYNC to false."
             )
             raise StoreUnavailable(msg, details={"waited_ms": FSYNC_WAIT_MS})
-        return reply
+
+    def _need_replicated(self, confirmed: int) -> None:
+        if confirmed < self._replicas:
+            msg = (
+                f"Only {confirmed} of {self._replicas} replicas confirmed a write within {REPLICAS_WAIT_MS} ms: "
+                "look at the replicas, or lower VARDY_JOURNAL_REPLICAS."
+            )
+            raise StoreUnavailable(msg, details={"confirmed": confirmed, "waited_ms": REPLICAS_WAIT_MS})
 
     @contextmanager
     def _leaving_replicas(self) -> Iterator[None]:
@@ -98,9 +119,15 @@ class Scripts:
                 pipe.zcard(key)
             return dict(zip(keys, pipe.execute(), strict=True))
 
-    def _piped(self, command: str, code: str, keys: Sequence[str], args: Sequence[Arg]) -> tuple[Any, Any]:
+    def _piped(
+        self, command: str, code: str, keys: Sequence[str], args: Sequence[Arg], *, fsync: bool
+    ) -> tuple[Any, list[Any]]:
+        """The script's reply and those of the waits, which wait for the writes of their own connection alone."""
         pipe = self._client.pipeline(transaction=False)
         pipe.execute_command(command, code, len(keys), *keys, *args)  # type: ignore[no-untyped-call] # redis-py has no types here
-        pipe.execute_command("WAITAOF", 1, 0, FSYNC_WAIT_MS)  # type: ignore[no-untyped-call] # the same
-        reply, synced = pipe.execute(raise_on_error=False)
-        return reply, synced
+        if fsync:
+            pipe.execute_command("WAITAOF", 1, 0, FSYNC_WAIT_MS)  # type: ignore[no-untyped-call] # the same
+        if self._replicas:
+            pipe.execute_command("WAIT", self._replicas, REPLICAS_WAIT_MS)  # type: ignore[no-untyped-call] # the same
+        reply, *waits = pipe.execute(raise_on_error=False)
+        return reply, waits

@@ -1,0 +1,198 @@
+"""A primary found through Sentinels, and what becomes of store, queue and feed when another one takes over."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.factories import queued_job
+from tests.support.replication import SERVICE, Replicated, replicated
+from tests.support.waiting import eventually
+from tests.support.worlds import submitted
+from vardy_api.embedded import free_port
+from vardy_worker.contracts.errors import QueueUnavailable, StoreUnavailable
+from vardy_worker.contracts.status import Status
+from vardy_worker.ports import Change, Changed, Claimed
+from vardy_worker.queue import CeleryQueue, make_celery
+from vardy_worker.settings import load_settings
+from vardy_worker.store.connection import connect, connect_async
+from vardy_worker.store.feed import RedisChangeFeed
+from vardy_worker.store.redis_documents import RedisDocuments
+from vardy_worker.store.redis_jobs import RedisJobStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+QUEUED = frozenset({Status.QUEUED})
+RUNNING = frozenset({Status.RUNNING})
+ANSWER_SECONDS_MAX = 5.0
+SECONDS = 30.0
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicated]:
+    with replicated(tmp_path_factory.mktemp("sentinel"), replicas=2, sentinels=3, quorum=2) as found:
+        yield found
+
+
+@pytest.fixture
+def store(servers: Replicated) -> Iterator[RedisJobStore]:
+    with closing(connect(servers.url)) as client:
+        yield RedisJobStore(client, "vardy")
+
+
+@pytest.fixture
+def safe_store(servers: Replicated) -> Iterator[RedisJobStore]:
+    """One whose writes wait for a replica."""
+    with closing(connect(servers.url)) as client:
+        yield RedisJobStore(client, "vardy", replicas=1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda url: url.replace(SERVICE, "another"), "no primary named 'another'"),
+        (lambda url: url.replace("sentinel_password=", "sentinel_password=not-"), "refuse the credentials"),
+        (lambda url: url.partition("?")[0], "refuse the credentials"),
+        (lambda url: url.replace("://:", "://:not-"), "refuses the credentials"),
+        (lambda _url: f"redis+sentinel://127.0.0.1:{free_port()}/{SERVICE}", "None of the Sentinels"),
+    ],
+)
+def test_what_is_wrong_with_an_address_of_sentinels_is_said_in_seconds(
+    servers: Replicated, wrong: object, said: str
+) -> None:
+    assert callable(wrong)
+    with closing(connect(wrong(servers.url))) as client:
+        began = time.monotonic()
+        with pytest.raises(StoreUnavailable, match=said) as refused:
+            RedisJobStore(client, "vardy").ping()
+    assert time.monotonic() - began < ANSWER_SECONDS_MAX
+    assert "password-of" not in refused.value.message
+
+
+def test_a_sentinel_that_is_down_is_passed_over(servers: Replicated) -> None:
+    head, _, rest = servers.url.partition("@")
+    url = f"{head}@127.0.0.1:{free_port()},{rest}"
+    with closing(connect(url)) as client:
+        RedisJobStore(client, "vardy").ping()
+
+    async def ping() -> None:
+        async with connect_async(url) as client:
+            assert await client.ping()
+
+    asyncio.run(ping())
+
+
+def test_writes_that_wait_for_a_replica_are_refused_while_none_follows(
+    servers: Replicated, store: RedisJobStore, safe_store: RedisJobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vardy_worker.store.scripts.REPLICAS_WAIT_MS", 50)
+    job = submitted(safe_store)
+    claim = safe_store.claim(job.id, expect=QUEUED, to=Status.RUNNING, worker="w", lease_ms=60_000)
+    assert isinstance(claim, Claimed)
+    with closing(connect(servers.url)) as client:
+        documents = RedisDocuments(client, "vardy", replicas=1)
+        assert documents.put("things", "one", {"n": 1}) is not None
+        with servers.detached():
+            for write in (
+                lambda: submitted(safe_store),
+                lambda: safe_store.change(Change(job.id, RUNNING)),
+                lambda: safe_store.change(Change(job.id, RUNNING, durable=True)),
+                lambda: documents.put("things", "one", {"n": 2}),
+                lambda: documents.delete("things", "one"),
+            ):
+                began = time.monotonic()
+                with pytest.raises(StoreUnavailable, match="0 of 1 replicas"):
+                    write()
+                assert time.monotonic() - began < ANSWER_SECONDS_MAX
+            assert isinstance(store.change(Change(job.id, RUNNING)), Changed)
+            servers.configure(min_replicas_to_write="1")
+            with pytest.raises(StoreUnavailable, match="min-replicas-to-write"):
+                store.change(Change(job.id, RUNNING))
+    servers.configure(min_replicas_to_write="0")
+    servers.settle()
+    assert isinstance(safe_store.change(Change(job.id, RUNNING, durable=True)), Changed)
+
+
+def test_after_a_failover_everything_follows_and_only_unreplicated_writes_are_lost(
+    servers: Replicated, store: RedisJobStore, safe_store: RedisJobStore
+) -> None:
+    settings = load_settings(redis_url=servers.url)
+    queue = CeleryQueue(make_celery(settings), settings)
+    queue.publish("run", "job_before")
+    kept = submitted(safe_store)
+    with servers.detached():
+        unreplicated = submitted(store)
+        refused = queued_job(created_at_ms=store.server_now_ms())
+        with pytest.raises(StoreUnavailable, match="0 of 1 replicas"):
+            safe_store.submit(refused, None, due_at_ms=refused.created_at_ms)
+        assert store.get(unreplicated.id) == unreplicated
+        servers.kill_primary()
+    slowest = 0.0
+
+    def answers() -> bool:
+        nonlocal slowest
+        began = time.monotonic()
+        try:
+            found = store.get(kept.id)
+        except StoreUnavailable:
+            return False
+        else:
+            return found == kept
+        finally:
+            slowest = max(slowest, time.monotonic() - began)
+
+    assert eventually(answers, seconds=SECONDS)
+    servers.await_failover()
+    assert slowest < ANSWER_SECONDS_MAX
+    # What the documentation says: the primary alone had it, so it is gone.
+    assert store.get(unreplicated.id) is None
+    assert store.get(refused.id) is None
+    assert isinstance(safe_store.change(Change(kept.id, QUEUED)), Changed)
+    assert eventually(lambda: published(queue), seconds=SECONDS)
+    assert queue.depth("run") == 2
+    queue.close()
+
+
+def published(queue: CeleryQueue) -> bool:
+    try:
+        queue.publish("run", "job_after")
+    except QueueUnavailable:
+        return False
+    return True
+
+
+def test_the_feed_follows_a_failover_and_wakes_everybody_to_look_again(
+    tmp_path: Path,
+) -> None:
+    async def scenario(servers: Replicated) -> None:
+        feed = RedisChangeFeed(servers.url, "vardy")
+        with closing(connect(servers.url)) as client:
+            store = RedisJobStore(client, "vardy", replicas=1)
+            job = await asyncio.to_thread(submitted, store)
+            assert await feed.wait(job.id, SECONDS)
+            lost = asyncio.ensure_future(feed.wait(job.id, SECONDS))
+            await asyncio.sleep(0)
+            await asyncio.to_thread(servers.kill_primary)
+            assert await lost
+            await asyncio.to_thread(servers.await_failover)
+            assert await asyncio.to_thread(lambda: eventually(lambda: listened_to(store), seconds=SECONDS))
+            woken = asyncio.ensure_future(feed.wait(job.id, SECONDS))
+            await asyncio.sleep(0)
+            # No replica is left to wait for.
+            change = RedisJobStore(client, "vardy").change
+            assert isinstance(await asyncio.to_thread(change, Change(job.id, QUEUED, Status.RUNNING)), Changed)
+            assert await woken
+        await feed.aclose()
+
+    def listened_to(store: RedisJobStore) -> bool:
+        [(_, subscribers)] = store._client.pubsub_numsub("vardy:changed")
+        return bool(subscribers)
+
+    with replicated(tmp_path) as servers:
+        asyncio.run(scenario(servers))
