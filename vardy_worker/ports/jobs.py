@@ -54,8 +54,6 @@ class Change:
     """Refuses the change (`Conflict`) when a cancel was requested."""
     durable: bool = False
     """Waits until the server has written the change to its append-only file, where it can."""
-    audit: Sequence[AuditNote] = ()
-    """Entries of the audit trail, appended to the job's chain in the same step."""
     correction: TotalsCorrection | None = None
     """Corrects the requester's totals in the same step."""
 

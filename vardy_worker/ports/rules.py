@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.base import JsonObject
     from vardy_worker.contracts.functions import Catalogue
     from vardy_worker.contracts.plan import PlanBody
-    from vardy_worker.contracts.policy import PolicyResult, RuleSet, RuleWarning
+    from vardy_worker.contracts.policy import PolicyResult, RuleSet
     from vardy_worker.contracts.totals import EffectTotals
     from vardy_worker.contracts.user import User
 

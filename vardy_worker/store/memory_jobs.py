@@ -38,7 +38,6 @@ from vardy_worker.store.codec import (
 from vardy_worker.store.cursor import make_cursor, read_cursor
 from vardy_worker.store.events import event_place
 from vardy_worker.store.keys import status_index
-from vardy_worker.store.memory_audit import MemoryAuditTrail
 from vardy_worker.store.memory_totals import MemoryTotals
 
 if TYPE_CHECKING:
