@@ -11,11 +11,19 @@ from dataclasses import dataclass
 from json import dumps
 from typing import TYPE_CHECKING, Any
 
-from vardy_worker.contracts.base import INT_SAFE_MAX, JsonObject, make_pointer
+from vardy_worker.contracts.base import JsonObject, make_pointer
 from vardy_worker.programs.capabilities import close_names
+from vardy_worker.programs.literals import beyond_safe, is_big_integer, literal_types, literal_value
 from vardy_worker.programs.nodes import Node
-from vardy_worker.programs.subject import Call, Subject, arguments_of, method_call
-from vardy_worker.programs.syntax import FUNCTIONS, bare, key_name, string_value
+from vardy_worker.programs.subject import (
+    COMPARING_METHODS,
+    ELEMENT_METHODS,
+    Call,
+    Subject,
+    arguments_of,
+    method_call,
+)
+from vardy_worker.programs.syntax import FUNCTIONS, bare, key_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,9 +41,7 @@ _NEVER_OBJECTS = FUNCTIONS | {
     "regex",
     "binary_expression",
 }
-_CALLS_BY_POSITION = frozenset(
-    {"map", "flatMap", "forEach", "filter", "some", "every", "find", "findIndex", "findLast", "reduce", "sort"}
-)
+_CALLS_BY_POSITION = ELEMENT_METHODS | COMPARING_METHODS | {"reduce", "reduceRight"}
 _TYPE_WORDS = {
     "string": "a string",
     "integer": "an integer",
@@ -46,7 +52,6 @@ _TYPE_WORDS = {
     "null": "null",
 }
 _DEPTH_MAX = 32
-_DIGITS_MAX = 1000
 _NUMERIC = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 
 
@@ -226,7 +231,7 @@ def _remedy(wrong: _Wrong) -> str:
         return "Write a whole number; `Math.round(…)` makes one."
     if number and wrong.expected in {"an integer", "a number"}:
         return f"Write `{number}`, without quotes."
-    if _beyond_safe(shown):
+    if beyond_safe(shown):
         return "A number beyond 2^53 keeps its digits only with an `n` behind them."
     if isinstance(value, str) and wrong.expected == "true or false":
         return "Write `true` or `false`, without quotes."
@@ -301,11 +306,11 @@ def _judge_plain(
     types = schema.get("type")
     wanted = frozenset([types] if isinstance(types, str) else types or [])
     shown = literal_value(value)
-    if "integer" in kinds and "n" not in value.text and _beyond_safe(shown):
+    if "integer" in kinds and "n" not in value.text and beyond_safe(shown):
         return [
             _Wrong("program.argument_value", value, path, f"written as `{value.text}n`", "a number that loses digits")
         ]
-    if "integer" in wanted and value.kind == "string" and _big_integer(shown):
+    if "integer" in wanted and value.kind == "string" and is_big_integer(shown):
         return []
     if wanted and kinds.isdisjoint(_widened(wanted)):
         return [_Wrong("program.argument_type", value, path, describe(schema, root), _words(value))]
@@ -318,16 +323,6 @@ def _judge_plain(
     if "array" in kinds and value.kind == "array":
         return _judge_array(value, schema, root, path)
     return _judge_range(value, schema, path)
-
-
-def _beyond_safe(shown: tuple[Any] | None) -> bool:
-    return shown is not None and isinstance(shown[0], int) and abs(shown[0]) > INT_SAFE_MAX
-
-
-def _big_integer(shown: tuple[Any] | None) -> bool:
-    """Whether a text is an integer that a JavaScript number cannot hold; those travel as texts."""
-    digits = shown[0].removeprefix("-") if shown is not None and isinstance(shown[0], str) else ""
-    return digits.isascii() and digits.isdigit() and len(digits) < _DIGITS_MAX and int(digits) > INT_SAFE_MAX
 
 
 def _widened(wanted: frozenset[str]) -> frozenset[str]:
@@ -388,68 +383,6 @@ def _judge_range(value: Node, schema: JsonObject, path: tuple[str | int, ...]) -
         for name, broken, words in limits
         if broken and isinstance(schema.get(name), int | float)
     ]
-
-
-def literal_types(node: Node) -> frozenset[str]:
-    """The JSON types a literal has when it reaches a function; empty when the text does not show it."""
-    if node.kind == "number":
-        if node.text.endswith("n"):
-            return frozenset({"integer", "string"})
-        shown = literal_value(node)
-        whole = shown is not None and (isinstance(shown[0], int) or shown[0].is_integer())
-        return frozenset({"integer", "number"} if whole else {"number"})
-    if node.kind == "unary_expression":
-        operand = node.get("argument")
-        if operand is not None and node.children[0].kind in {"-", "+"} and bare(operand).kind == "number":
-            return literal_types(bare(operand))
-        return frozenset({"boolean"}) if node.children[0].kind == "!" else frozenset()
-    if node.kind in FUNCTIONS:
-        return frozenset({"function"})
-    return _LITERAL_TYPES.get(node.kind, frozenset())
-
-
-_LITERAL_TYPES = {
-    "string": frozenset({"string"}),
-    "template_string": frozenset({"string"}),
-    "true": frozenset({"boolean"}),
-    "false": frozenset({"boolean"}),
-    "null": frozenset({"null"}),
-    "array": frozenset({"array"}),
-    "object": frozenset({"object"}),
-    "regex": frozenset({"regex"}),
-}
-
-
-def literal_value(node: Node) -> tuple[Any] | None:
-    """The value of a string, number, boolean or null literal, in a tuple; None for others."""
-    if node.kind in {"string", "template_string"}:
-        text = string_value(node)
-        return None if text is None else (text,)
-    if node.kind in {"true", "false"}:
-        return (node.kind == "true",)
-    if node.kind == "null":
-        return (None,)
-    if node.kind == "number":
-        number = _number(node.text)
-        return None if number is None else (number,)
-    if node.kind == "unary_expression":
-        operand = node.get("argument")
-        inner = literal_value(bare(operand)) if operand is not None and bare(operand).kind == "number" else None
-        if inner is not None and node.children[0].kind in {"-", "+"}:
-            return (-inner[0],) if node.children[0].kind == "-" else inner
-    return None
-
-
-def _number(text: str) -> float | None:
-    if len(text) > _DIGITS_MAX:
-        return None
-    digits = text.replace("_", "").removesuffix("n").lower()
-    try:
-        if digits[:2] in {"0x", "0o", "0b"}:
-            return int(digits, 0)
-        return int(digits) if digits.isdigit() else float(digits)
-    except (ValueError, OverflowError):
-        return None
 
 
 # --- words --------------------------------------------------------------------------------------

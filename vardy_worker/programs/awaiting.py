@@ -15,13 +15,25 @@ from vardy_worker.programs.globals import ALLOWED_GLOBALS
 from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.scopes import Binding, BindingKind, Use, pattern_names
 from vardy_worker.programs.subject import (
+    COMPARING_METHODS,
+    JUDGING_METHODS,
     Subject,
     called_function,
     function_binding,
     is_free,
     method_call,
 )
-from vardy_worker.programs.syntax import FUNCTIONS, bare, enclosing_function, is_async, is_generator, property_name
+from vardy_worker.programs.syntax import (
+    FUNCTIONS,
+    LOGICAL,
+    around,
+    bare,
+    enclosing_function,
+    is_async,
+    is_generator,
+    operator,
+    property_name,
+)
 
 if TYPE_CHECKING:
     from vardy_worker.programs.codes import Findings
@@ -29,14 +41,12 @@ if TYPE_CHECKING:
 _COMBINATORS = frozenset({"all", "allSettled", "any", "race", "resolve"})
 _CHAINS = frozenset({"then", "catch", "finally"})
 _WAITS_FOR_NONE = {
+    **{
+        name: f"`{name}` cannot wait for its callback; await the calls first."
+        for name in JUDGING_METHODS | COMPARING_METHODS
+    },
     "forEach": "`forEach` does not wait for its callback; use `for (const x of …)` with `await`.",
     "filter": "`filter` cannot wait for its callback; await the calls first, then filter the results.",
-    "some": "`some` cannot wait for its callback; await the calls first.",
-    "every": "`every` cannot wait for its callback; await the calls first.",
-    "find": "`find` cannot wait for its callback; await the calls first.",
-    "findIndex": "`findIndex` cannot wait for its callback; await the calls first.",
-    "findLast": "`findLast` cannot wait for its callback; await the calls first.",
-    "sort": "`sort` cannot wait for its callback; await the calls first.",
 }
 _KEEPS = frozenset(
     {"map", "flatMap", "concat", "flat", "slice", "reverse", "toReversed", "values", "entries", "reduce"}
@@ -223,9 +233,7 @@ class _Watch:
             return _Fate.LOST
         if function is None or binding is not None:
             return _Fate.WAITED
-        holder = function
-        while holder.parent is not None and holder.parent.kind == "parenthesized_expression":
-            holder = holder.parent
+        holder = around(function)
         parent = holder.parent
         if parent is not None and parent.kind == "call_expression" and holder.field == "function":
             return self._follow(parent, held=_Held.NO)
@@ -256,7 +264,7 @@ def _is_result_of(node: Node, parent: Node) -> bool:
         return node.field != "condition"
     if parent.kind == "sequence_expression":
         return parent.named_children()[-1] is node
-    return node.field == "right" and any(parent.has_token(token) for token in ("&&", "||", "??"))
+    return node.field == "right" and operator(parent) in LOGICAL
 
 
 def _is_store_target(node: Node) -> bool:
@@ -349,9 +357,7 @@ def functions_reaching_calls(subject: Subject) -> set[int]:
 
 def _is_inline(function: Node) -> bool:
     """Whether a function works for the one around it: called where it stands, or a callback."""
-    parent = function.parent
-    while parent is not None and parent.kind == "parenthesized_expression":
-        parent = parent.parent
+    parent = around(function).parent
     return parent is not None and parent.kind in {"call_expression", "arguments"}
 
 

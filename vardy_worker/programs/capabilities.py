@@ -14,7 +14,7 @@ from vardy_worker.programs.globals import ALLOWED_GLOBALS, JUDGE_GLOBALS, MISSIN
 from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.scopes import BindingKind, Reference, Use
 from vardy_worker.programs.subject import Subject, arguments_of, is_free, is_global_object
-from vardy_worker.programs.syntax import CLASSES, FUNCTIONS, bare, key_name, property_name, short_text
+from vardy_worker.programs.syntax import CLASSES, FUNCTIONS, around, bare, key_name, property_name, short_text
 
 if TYPE_CHECKING:
     from vardy_worker.programs.codes import Findings
@@ -175,9 +175,7 @@ def _names_in_sight(subject: Subject, node: Node) -> list[str]:
 
 def _global_object(subject: Subject, node: Node, findings: Findings) -> None:
     """`globalThis.Math` is `Math`; every other use of the global object is refused."""
-    parent = node.parent
-    while parent is not None and parent.kind == "parenthesized_expression":
-        parent = parent.parent
+    parent = around(node).parent
     name = (
         property_name(parent) if parent is not None and is_global_object(subject.names, parent.get("object")) else None
     )
@@ -310,9 +308,8 @@ def _reaches_constructor(subject: Subject, node: Node, receiver: Node) -> bool:
         return True
     if receiver.kind == "call_expression" and _is_call_of(subject, receiver, "getPrototypeOf"):
         return True
+    node = around(node)
     parent = node.parent
-    while parent is not None and parent.kind == "parenthesized_expression":
-        node, parent = parent, parent.parent
     if receiver.kind == "this":
         # `new this.constructor()` is how a class makes another of its kind.
         return parent is not None and property_name(parent) == "constructor"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from vardy_worker.programs.syntax import CLASSES
+from vardy_worker.programs.syntax import CLASSES, operator
 
 if TYPE_CHECKING:
     from vardy_worker.programs.codes import Findings
@@ -60,17 +60,12 @@ def _without_value(declarator: Node) -> tuple[str, str] | None:
     return None
 
 
-def _operator(node: Node) -> str:
-    operator = node.get("operator")
-    return operator.kind if operator is not None else ""
-
-
 def _mixed_operators(node: Node) -> tuple[str, str] | None:
-    operator, left, right = _operator(node), node.get("left"), node.get("right")
-    inner = {_operator(side) for side in (left, right) if side is not None and side.kind == "binary_expression"}
-    if (operator == "??" and inner & _LOGIC) or (operator in _LOGIC and "??" in inner):
+    sign, left, right = operator(node), node.get("left"), node.get("right")
+    inner = {operator(side) for side in (left, right) if side is not None and side.kind == "binary_expression"}
+    if (sign == "??" and inner & _LOGIC) or (sign in _LOGIC and "??" in inner):
         return "`??` is mixed with `||` or `&&`.", "Put parentheses around the one that comes first."
-    if operator == "**" and left is not None and left.kind == "unary_expression":
+    if sign == "**" and left is not None and left.kind == "unary_expression":
         return f"`{left.text[:40]} **` is not allowed.", "Put parentheses around the part before `**`."
     return None
 

@@ -11,6 +11,7 @@ from vardy_worker.programs.scopes import Binding, BindingKind, Names, analyse
 from vardy_worker.programs.syntax import (
     FUNCTIONS,
     Tree,
+    around,
     bare,
     parse_javascript,
     property_name,
@@ -19,6 +20,14 @@ from vardy_worker.programs.syntax import (
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.functions import Catalogue, FunctionSpec
+
+
+JUDGING_METHODS = frozenset({"filter", "some", "every", "find", "findIndex", "findLast", "findLastIndex"})
+"""Methods of lists that look at what their callback gives for each element."""
+ELEMENT_METHODS = JUDGING_METHODS | {"map", "flatMap", "forEach"}
+"""Methods of lists that call their callback with each element."""
+COMPARING_METHODS = frozenset({"sort", "toSorted"})
+"""Methods of lists that look at what their callback gives for two elements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +135,7 @@ def function_binding(names: Names, function: Node) -> Binding | None:
     name = function.get("name")
     if name is not None and function.kind in {"function_declaration", "generator_function_declaration"}:
         return names.declared(name)
-    parent = function.parent
-    while parent is not None and parent.kind == "parenthesized_expression":
-        parent = parent.parent
+    parent = around(function).parent
     if parent is not None and parent.kind == "variable_declarator":
         target = parent.get("name")
         return names.declared(target) if target is not None else None

@@ -33,6 +33,8 @@ FUNCTIONS = frozenset(
 """Node kinds that make a function."""
 
 _COMMENTS = frozenset({"comment", "html_comment"})
+LOGICAL = frozenset({"&&", "||", "??"})
+"""The operators that choose one of their operands."""
 GENERATORS = frozenset({"generator_function", "generator_function_declaration"})
 CLASSES = frozenset({"class", "class_declaration"})
 
@@ -216,6 +218,19 @@ def bare(node: Node) -> Node:
     while node.kind == "parenthesized_expression" and len(node.named_children()) == 1:
         node = node.named_children()[0]
     return node
+
+
+def around(node: Node) -> Node:
+    """The outermost parentheses around the node, or the node itself: the opposite of `bare`."""
+    while node.parent is not None and node.parent.kind == "parenthesized_expression":
+        node = node.parent
+    return node
+
+
+def operator(node: Node) -> str:
+    """The operator of a binary expression; "" for nodes without one."""
+    found = node.get("operator")
+    return found.kind if found is not None else ""
 
 
 def property_name(node: Node) -> str | None:

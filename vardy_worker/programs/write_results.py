@@ -17,8 +17,24 @@ from typing import TYPE_CHECKING
 from vardy_worker.contracts.functions import FunctionKind
 from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.scopes import pattern_names
-from vardy_worker.programs.subject import Subject, arguments_of, called_function, is_free, method_call
-from vardy_worker.programs.syntax import FUNCTIONS, bare, enclosing_function, property_name, short_text
+from vardy_worker.programs.subject import (
+    ELEMENT_METHODS,
+    JUDGING_METHODS,
+    Subject,
+    arguments_of,
+    called_function,
+    is_free,
+    method_call,
+)
+from vardy_worker.programs.syntax import (
+    FUNCTIONS,
+    LOGICAL,
+    bare,
+    enclosing_function,
+    operator,
+    property_name,
+    short_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,15 +52,12 @@ class _Holds(Enum):
 _ROUNDS_MAX = 8
 _DEPTH_MAX = 80
 _ASSIGNMENTS_MAX = 40
-_ELEMENT_CALLBACKS = frozenset(
-    {"map", "flatMap", "forEach", "filter", "some", "every", "find", "findIndex", "findLast", "findLastIndex"}
-)
-_JUDGING = frozenset({"filter", "some", "every", "find", "findIndex", "findLast", "findLastIndex"})
 _SAME_LIST = frozenset({"filter", "slice", "concat", "reverse", "flat", "toReversed", "values"})
 _ELEMENTS = frozenset({"find", "findLast", "at", "pop", "shift"})
 _COERCIONS = frozenset({"String", "Number", "Boolean", "BigInt", "parseInt", "parseFloat", "isNaN", "isFinite"})
 _COMPARING = frozenset({"includes", "indexOf", "lastIndexOf", "has", "get"})
 """Methods of lists, sets and maps that look for their first argument."""
+_COMPARISONS = frozenset({"==", "===", "!=", "!==", "<", ">", "<=", ">=", "in", "instanceof"})
 _TYPE_TESTS = frozenset({"isArray", "isInteger", "isSafeInteger", "isFinite", "isNaN"})
 _TAKES_APART = frozenset({"keys", "values", "entries", "assign", "fromEntries", "stringify"})
 _HINT = (
@@ -134,7 +147,7 @@ class _Flow:
             self._mark(bare(receiver), _Holds.LIST)
         held = self.holds(receiver)
         gives = None
-        if held is _Holds.LIST and name in _ELEMENT_CALLBACKS:
+        if held is _Holds.LIST and name in ELEMENT_METHODS:
             gives = _Holds.RESULT
         elif name == "then":
             gives = held
@@ -336,16 +349,12 @@ def _outcomes(node: Node) -> list[Node]:
         return [part for part in (node.get("consequence"), node.get("alternative")) if part is not None]
     if node.kind == "sequence_expression":
         return node.named_children()[-1:]
-    if node.kind == "binary_expression" and _is_logical(node):
+    if node.kind == "binary_expression" and operator(node) in LOGICAL:
         return [part for part in (node.get("left"), node.get("right")) if part is not None]
     if node.kind == "assignment_expression":
         right = node.get("right")
         return [right] if right is not None else []
     return []
-
-
-def _is_logical(node: Node) -> bool:
-    return any(node.has_token(token) for token in ("&&", "||", "??"))
 
 
 def check_write_results(subject: Subject, findings: Findings) -> None:
@@ -410,10 +419,9 @@ def _some(node: Node | None, how: str) -> list[tuple[Node, str]]:
 
 def _binary(node: Node) -> list[tuple[Node, str]]:
     left, right = node.get("left"), node.get("right")
-    if _is_logical(node):
+    if operator(node) in LOGICAL:
         return _some(left, "used as a condition")
-    compared = any(node.has_token(t) for t in ("==", "===", "!=", "!==", "<", ">", "<=", ">=", "in", "instanceof"))
-    how = "compared" if compared else "computed with"
+    how = "compared" if operator(node) in _COMPARISONS else "computed with"
     return [*_some(left, how), *_some(right, how)]
 
 
@@ -431,9 +439,9 @@ def _calls(flow: _Flow, node: Node) -> list[tuple[Node, str]]:
     of_language = _language_calls(flow, receiver, name, arguments)
     if of_language or name in {"then", "catch", "finally"}:
         return of_language
-    if name in _JUDGING and arguments and flow.names.free_name(bare(arguments[0])) == "Boolean":
+    if name in JUDGING_METHODS and arguments and flow.names.free_name(bare(arguments[0])) == "Boolean":
         return [(receiver, _SIFTED)]
-    judged = _judged_by(flow, arguments[0]) if name in _JUDGING and arguments else []
+    judged = _judged_by(flow, arguments[0]) if name in JUDGING_METHODS and arguments else []
     sought = arguments[:1] if name in _COMPARING else []
     return [
         (receiver, f"asked for `{name}()`"),

@@ -131,6 +131,7 @@ def test_calls_that_are_waited_for_pass(codes: Codes, body: str) -> None:
         f"void {MAIL}; return 1;",
         f"const p = {MAIL}; return 1;",
         f"const p = {MAIL}; const q = p; const r = q; return 1;",
+        "return params.ids.findLastIndex(async (id) => (await get_customer({customer_id: id})).active);",
         "return params.ids.sort(async (a, b) => (await get_customer({customer_id: a})).age - b);",
         f"let p; p = {MAIL}; return 1;",
         "const c = get_customer({customer_id: 1}); return c.name;",
