@@ -77,6 +77,18 @@ class RulesVersion(Contract):
     applied_at_ms: int = 0
 
 
+class RuleWarning(Contract):
+    """Something certain about a rule that holds, and probably does not do what was meant.
+
+    `line` is that of the rule in its file (from 1); `message` the reason, `advice` what to do.
+    """
+
+    line: int
+    rule: str
+    message: str
+    advice: str
+
+
 class EffectVerdict(Contract):
     """Why one effect got its verdict.
 
@@ -107,13 +119,24 @@ class ApprovalNeed(Contract):
         return not self.roles or not set(self.roles).isdisjoint(roles)
 
 
+class SmallestChange(Contract):
+    """The effects without which the rest of a plan would need no approval; no part of them is enough."""
+
+    without: tuple[int, ...]
+    message: str
+
+
 class PolicyResult(Contract):
-    """The verdict of a whole plan, with every effect's own and what must be approved."""
+    """The verdict of a whole plan, with every effect's own and what must be approved.
+
+    `avoidable` says how the approval could be avoided, where the plan needs one and that is known.
+    """
 
     verdict: Verdict
     rules_digest: str
     effects: tuple[EffectVerdict, ...]
     approvals: tuple[ApprovalNeed, ...] = ()
+    avoidable: SmallestChange | None = None
 
     def blocked_effects(self) -> tuple[EffectVerdict, ...]:
         """The effects a rule, or the failure of a rule, blocks."""

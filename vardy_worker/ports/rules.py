@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.base import JsonObject
     from vardy_worker.contracts.functions import Catalogue
     from vardy_worker.contracts.plan import PlanBody
-    from vardy_worker.contracts.policy import PolicyResult, RuleSet
+    from vardy_worker.contracts.policy import PolicyResult, RuleSet, RuleWarning, SmallestChange
     from vardy_worker.contracts.totals import EffectTotals
     from vardy_worker.contracts.user import User
 
@@ -20,8 +20,14 @@ class RuleEngine(Protocol):
     def load(self, text: str, catalogue: Catalogue) -> RuleSet:
         """Parses and type-checks a rules file; raises `RulesError` with line and reason."""
 
+    def warnings(self, rules: RuleSet, catalogue: Catalogue) -> tuple[RuleWarning, ...]:
+        """What is certain about rules that hold but do nothing."""
+
     def evaluate(self, rules: RuleSet, plan: PlanBody, facts: PlanFacts) -> PolicyResult:
         """The verdict of each effect; whatever cannot be evaluated blocks."""
+
+    def smallest_change(self, rules: RuleSet, plan: PlanBody, facts: PlanFacts) -> SmallestChange | None:
+        """For a plan that needs an approval: what to leave out, so that the rest needs none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from cel_expr_python import cel
 
 from vardy_worker.rules import cel_wire
+from vardy_worker.rules.cel_formula import formula_of
 from vardy_worker.rules.cel_uses import find_uses
 from vardy_worker.rules.engine import PlanRules
 from vardy_worker.rules.language import (
@@ -96,7 +97,7 @@ class CelLanguage:
         except Exception as error:  # noqa: BLE001 - the library has no exception of its own
             raise _compile_error(str(error)) from None
         tree, offsets = cel_wire.read_parsed(serialised)
-        return Parsed(text, find_uses(tree, text, offsets))
+        return Parsed(text, find_uses(tree, text, offsets), formula_of(tree))
 
     def compile(self, parsed: Parsed, variables: Mapping[str, ValueType]) -> CelProgram:
         """Raises `ExpressionError`: wrong types, a result that is not boolean, untyped arithmetic."""

@@ -6,8 +6,9 @@ serialised expressions. Field numbers: https://github.com/google/cel-spec, `prot
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +58,15 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class Constant:
+    """Any other literal: `value` as CEL has it, of the variant `kind` of `cel.expr.Constant`."""
+
+    id: int
+    kind: int
+    value: bool | int | float | bytes | None
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A function or operator."""
 
@@ -79,13 +89,14 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Anything else: literals, lists, maps."""
+    """A list, a map (keys and values in turn), or a message, whose field names are not kept."""
 
     id: int
     parts: tuple[Expr, ...]
+    kind: Literal["list", "map", "message"] = "message"
 
 
-Expr: TypeAlias = Ident | Select | Text | Call | Loop | Group
+Expr: TypeAlias = Ident | Select | Text | Constant | Call | Loop | Group
 
 
 def fields(message: bytes) -> Iterator[Field]:
@@ -188,8 +199,7 @@ def _expr(data: bytes) -> Expr:
             kind, body = number, value
     match kind:
         case 3:
-            literal = next((value for number, _, value in fields(body) if number == 6), None)  # noqa: PLR2004 - string
-            return Text(node_id, literal.decode()) if isinstance(literal, bytes) else Group(node_id, ())
+            return _literal(node_id, body)
         case 4:
             return Ident(node_id, _text(body, 1))
         case 5:
@@ -199,9 +209,10 @@ def _expr(data: bytes) -> Expr:
             operands = tuple(_expr(v) for n, _, v in fields(body) if n in (1, 3) and isinstance(v, bytes))
             return Call(node_id, _text(body, 2), operands)
         case 7:
-            return Group(node_id, tuple(_expr(v) for n, _, v in fields(body) if n == 1 and isinstance(v, bytes)))
+            items = tuple(_expr(v) for n, _, v in fields(body) if n == 1 and isinstance(v, bytes))
+            return Group(node_id, items, "list")
         case 8:
-            return Group(node_id, tuple(_entries(body)))
+            return Group(node_id, tuple(_entries(body)), "message" if _get(body, 1) else "map")
         case 9:
             parts = {number: value for number, _, value in fields(body) if isinstance(value, bytes)}
             names = tuple(parts[number].decode() for number in (1, 3, 8) if parts.get(number))
@@ -211,8 +222,27 @@ def _expr(data: bytes) -> Expr:
             return Group(node_id, ())
 
 
-def _entries(struct: bytes) -> Iterator[Expr]:
-    for number, _, entry in fields(struct):
+def _literal(node_id: int, body: bytes) -> Text | Constant:
+    """A `Constant` message; what is left out in it is the variant's zero."""
+    kind, raw = next(((number, value) for number, _, value in fields(body)), (1, 0))
+    match kind, raw:
+        case 1, _:
+            return Constant(node_id, kind, None)
+        case 2, int():
+            return Constant(node_id, kind, bool(raw))
+        case 3, int():
+            return Constant(node_id, kind, raw - 2**64 if raw >= 2**63 else raw)
+        case 5, bytes():
+            number: float = struct.unpack("<d", raw)[0]
+            return Constant(node_id, kind, number)
+        case 6, bytes():
+            return Text(node_id, raw.decode())
+        case _:
+            return Constant(node_id, kind, raw)
+
+
+def _entries(entries: bytes) -> Iterator[Expr]:
+    for number, _, entry in fields(entries):
         if number == 2 and isinstance(entry, bytes):  # noqa: PLR2004 - a field number
             for part, _, value in fields(entry):
                 if part in (3, 4) and isinstance(value, bytes):

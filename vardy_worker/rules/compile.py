@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from vardy_worker.contracts.policy import Rule
+    from vardy_worker.rules.formula import Formula
     from vardy_worker.rules.language import ExpressionProblem, Language, Parsed, Program, Use, ValueType
 
 GLOB_CHARACTERS = frozenset("*?")
@@ -54,6 +55,11 @@ class Needs:
         own = any(variable.path[0] in {"effect", "refs"} for variable in self.variables)
         return not (own or self.arguments or self.argument_map)
 
+    @property
+    def of_effect_alone(self) -> bool:
+        """Whether the answer is the same whichever other effects the plan has."""
+        return not any(v.path[0] == "plan" or v.path == ("effect", "seq") for v in self.variables)
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -66,6 +72,8 @@ class Check:
     failure: str = ""
     once: bool = False
     """The answer is the same for every effect of a plan."""
+    formula: Formula | None = None
+    """What the condition asks, as far as it is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,7 @@ class FunctionRules:
     needs: Needs
 
 
-class _Condition:
+class Condition:
     """One rule's `when`: parsed once, compiled once for each typing of the arguments it reads."""
 
     def __init__(self, index: int, rule: Rule, language: Language, vocabulary: Vocabulary) -> None:
@@ -95,6 +103,7 @@ class _Condition:
             self.syntax = error.problems
 
     def applies_to(self, function: str) -> bool:
+        """Whether the rule is for effects of the function."""
         return function in self.names or any(glob.match(function) for glob in self._globs)
 
     def check(self, function: str) -> Check:
@@ -113,7 +122,12 @@ class _Condition:
         if isinstance(program, ExpressionError):
             return self._failed(str(program))
         needs = self._needs(self._parsed, variables)
-        return Check(self.index, self.rule, needs, program, once=needs.of_plan_alone)
+        return Check(self.index, self.rule, needs, program, once=needs.of_plan_alone, formula=self.formula)
+
+    @property
+    def formula(self) -> Formula | None:
+        """What the condition asks; None where the language does not tell."""
+        return self._parsed.formula if self._parsed else None
 
     @property
     def _reads_arguments(self) -> bool:
@@ -224,7 +238,7 @@ class CompiledRules:
     def __init__(self, rules: Sequence[Rule], language: Language, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self._lock = threading.Lock()
-        self._conditions = tuple(_Condition(index, rule, language, vocabulary) for index, rule in enumerate(rules))
+        self.conditions = tuple(Condition(index, rule, language, vocabulary) for index, rule in enumerate(rules))
         self._of_function: dict[str, FunctionRules] = {}
 
     def of(self, function: str) -> FunctionRules:
@@ -232,7 +246,7 @@ class CompiledRules:
         known = self._of_function.get(function)
         if known is None:
             with self._lock:
-                checks = tuple(each.check(function) for each in self._conditions if each.applies_to(function))
+                checks = tuple(each.check(function) for each in self.conditions if each.applies_to(function))
                 known = FunctionRules(checks, _together([check.needs for check in checks]))
                 self._of_function[function] = known
         return known
@@ -241,7 +255,7 @@ class CompiledRules:
         """Everything that the catalogue's schemas show to be wrong."""
         found: list[RuleProblem] = []
         with self._lock:
-            for condition in self._conditions:
+            for condition in self.conditions:
                 functions = [name for name in self.vocabulary.writes if condition.applies_to(name)]
                 found.extend(
                     RuleProblem(condition.rule, f"`on`: {wrong}")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vardy_worker.contracts.base import JsonValue
+    from vardy_worker.rules.formula import Formula
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +115,12 @@ Outcome: TypeAlias = bool | Unbound | Failed
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A text that is syntactically an expression, and everything it names outside itself."""
+    """A text that is syntactically an expression, everything it names outside itself, and what it asks."""
 
     text: str
     uses: tuple[Use, ...]
+    formula: Formula | None = None
+    """None for a language that does not tell."""
 
 
 Scope: TypeAlias = Any
