@@ -160,6 +160,7 @@ def test_calls_that_are_waited_for_pass(codes: Codes, body: str) -> None:
         "async function notify() { await send_email({to: 'a', body: 'b'}); } notify(); return 1;",
         "const notify = async () => send_email({to: 'a', body: 'b'}); params.ids.map(notify); notify(); return 1;",
         "const notify = () => send_email({to: 'a', body: 'b'}); notify(); return 1;",
+        f"function notify() {{ return 1; }} function notify() {{ return {MAIL}; }} notify(); return 1;",
         "(async () => { await list_customers(); })(); return 1;",
         "return list_customers() ? 1 : 2;",
         "(list_customers(), 1); return 1;",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ("async function run(params) { return 1; }\nawait list_customers();", 2),
         ("async function run(params) { return 1; }\nreturn 2;", 2),
         ("async function run(params) {\n  break;\n}", 2),
+        ("async function run(params) {\n  try { f(); } catch (e) {\n    let e = 1;\n  }\n}", 3),
         ("async function run(params) {\n  for (const x of []) { continue nowhere; }\n  return 1;\n}", 2),
         ("async function run(params) {\n  [1].forEach(x => { break; });\n  return 1;\n}", 2),
         ("async function run(params) {\n  for (;;) { class A { static { break; } } }\n}", 2),
