@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from tests.support.factories import StillClock, queued_job
 from vardy_worker.contracts.status import TRANSITIONS, Status
+from vardy_worker.contracts.totals import HOUR_MS
 from vardy_worker.ports import Change, Changed, JobStore
 from vardy_worker.store.keys import Keys
 from vardy_worker.store.memory_jobs import MemoryJobStore
@@ -72,6 +74,33 @@ class RedisWorld:
             for field in ("lease_until_ms", "not_before_ms"):
                 if int(cast("bytes | None", self.client.hget(record, field)) or 0):
                     self.client.hincrby(record, field, -milliseconds)
+        self._totals_back(milliseconds // HOUR_MS)
+
+    def _totals_back(self, hours: int) -> None:
+        """Moves what was counted back by whole hours: in totals, their corrections, and the notes of jobs."""
+        for totals in cast("list[bytes]", list(self.client.scan_iter(f"{self.namespace}:totals:*", _type="hash"))):
+            by_hour = {
+                field: value
+                for field, value in cast("dict[bytes, bytes]", self.client.hgetall(totals)).items()
+                if field.isdigit()
+            }
+            if by_hour:
+                self.client.hdel(totals, *by_hour)
+                self.client.hset(totals, mapping={int(hour) - hours: value for hour, value in by_hour.items()})
+        for corrections in cast("list[bytes]", list(self.client.scan_iter(f"{self.namespace}:totals:*", _type="list"))):
+            for place, line in enumerate(cast("list[bytes]", self.client.lrange(corrections, 0, -1))):
+                self.client.lset(corrections, place, _hours_back(line, hours))
+        for job_id in cast("list[bytes]", self.client.zrange(self._keys.index("all"), 0, -1)):
+            record = self._keys.job(job_id.decode())
+            counted = cast("bytes | None", self.client.hget(record, "counted"))
+            if counted and counted != b"null":
+                self.client.hset(record, "counted", _hours_back(counted, hours))
+
+
+def _hours_back(stored: bytes, hours: int) -> str:
+    """A stored object whose `hour` lies so much earlier."""
+    value = json.loads(stored)
+    return json.dumps({**value, "hour": value["hour"] - hours})
 
 
 def submitted(store: JobStore, **fields: Any) -> JobRecord:

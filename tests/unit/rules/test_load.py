@@ -95,6 +95,33 @@ def test_every_change_of_content_changes_the_digest(court: Court, before: str, a
     assert court.load(GOOD.replace(before, after)).digest != court.load(GOOD).digest
 
 
+def test_the_window_over_a_users_plans_is_a_day_unless_the_file_says_otherwise(court: Court) -> None:
+    assert court.load(GOOD).user_window_hours == 24
+    week = court.load(f"user_window_hours: 168\n{GOOD}")
+    assert week.user_window_hours == 168
+    assert week.digest != court.load(GOOD).digest
+    assert court.load(f"user_window_hours: 24\n{GOOD}").digest == court.load(GOOD).digest
+
+
+@pytest.mark.parametrize("hours", ["0", "745", "-1", "1.5", "a day", "[24]", "''", "1000"])
+def test_a_window_that_is_no_number_of_hours_is_refused_with_its_line(court: Court, hours: str) -> None:
+    found = problems(court, f"default: allow\nuser_window_hours: {hours}\n")
+    assert (2, "", "`user_window_hours` must be a number of hours from 1 to 744") in found
+
+
+@pytest.mark.parametrize(
+    ("when", "reads"),
+    [
+        ("user_window.counts.send_email > 1", True),
+        ("plan.counts[effect.function] + user_window.counts[effect.function] > 1", True),
+        ("plan.counts.send_email > 1", False),
+    ],
+)
+def test_a_rule_set_knows_whether_it_looks_at_other_plans(court: Court, when: str, reads: bool) -> None:
+    text = GOOD.replace("plan.counts.send_email > 20", when)
+    assert court.load(text).reads_user_window is reads
+
+
 @pytest.mark.parametrize(
     ("text", "line", "part"),
     [

@@ -59,7 +59,9 @@ def test_numbers_that_cannot_be_added_up_are_not_known(amount: str) -> None:
 def test_arguments_of_any_type_are_added_where_they_are_numbers() -> None:
     properties = {"what": {}, "note": {"type": "string"}}
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
-    spec = FunctionSpec(name="do", kind=FunctionKind.WRITE, input_schema=schema, declaration="", version="v1")
+    spec = FunctionSpec(
+        name="do", kind=FunctionKind.WRITE, input_schema=schema, output_schema={}, declaration="", version="v1"
+    )
     catalogue = Catalogue(functions=(spec,))
     assert effect_totals([call("do", what=1), call("do", what=2)], catalogue).sums == {"do": {"what": Decimal(3)}}
     assert effect_totals([call("do", what=1), call("do", what="x")], catalogue).unknown == {"do": {"what": 1}}
