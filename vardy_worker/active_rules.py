@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.functions import Catalogue
+from vardy_worker.contracts.policy import Verdict
 from vardy_worker.documents import read_rules
 
 if TYPE_CHECKING:
@@ -41,6 +42,16 @@ class ActiveRules:
     def evaluate(self, plan: PlanBody, facts: PlanFacts, *, rules: RuleSet | None = None) -> PolicyResult:
         """The verdict of a plan under the active rules, or under those that were read before."""
         return self._engine.evaluate(rules or self.current(), plan, facts)
+
+    def advised(self, policy: PolicyResult, plan: PlanBody, facts: PlanFacts, *, rules: RuleSet) -> PolicyResult:
+        """The result for a plan that is going to wait for people, with how the approval could be avoided.
+
+        It is kept with the verdict, so that everybody who looks at the plan is told the same, of the
+        rules that the verdict is from.
+        """
+        if policy.verdict is not Verdict.APPROVE:
+            return policy
+        return policy.model_copy(update={"avoidable": self._engine.smallest_change(rules, plan, facts)})
 
 
 def read_user_window(store: JobStore, rules: RuleSet, job: JobRecord) -> EffectTotals | None:

@@ -225,6 +225,8 @@ def _approvals(out: Output, job: JobView, plan: PlanView) -> None:
         who = " or ".join(need.roles) if need.roles else "anyone who may decide"
         rule = need.rule or "the default"
         out.line(f"  {rule}: {len(need.approved_by)} of {need.quorum} from {who}{given}")
+    if plan.avoidable is not None and job.status in WAITING_FOR_PEOPLE:
+        out.line(f"  {plan.avoidable.message}", style="cyan")
     for decision in job.decisions:
         word = "approved" if decision.decision is Choice.APPROVE else "denied"
         old = "" if decision.digest == plan.digest else " (an earlier plan)"

@@ -116,7 +116,8 @@ class DecisionOperations:
             rules = self._rules.current()
             window = read_user_window(self._store, rules, job)
             facts = plan_facts(job, self._catalogue.current(), window)
-            return self._rules.evaluate(job.plan.body(), facts, rules=rules)
+            body = job.plan.body()
+            return self._rules.advised(self._rules.evaluate(body, facts, rules=rules), body, facts, rules=rules)
         except RulesError as error:
             raise RequestError(
                 f"The active rules cannot be used, so nothing is committed: {error.message}",

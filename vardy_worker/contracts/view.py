@@ -18,7 +18,7 @@ from vardy_worker.contracts.ids import idempotency_key
 from vardy_worker.contracts.job import SCHEMA, JobKind, Mode, Timings, Usage
 from vardy_worker.contracts.journal import EffectCounts, EffectRecord, EffectState, count_effects
 from vardy_worker.contracts.plan import duplicates
-from vardy_worker.contracts.policy import Verdict
+from vardy_worker.contracts.policy import SmallestChange, Verdict
 from vardy_worker.contracts.program import Finding
 from vardy_worker.contracts.status import Stage, Status, is_settled
 from vardy_worker.contracts.user import User
@@ -56,6 +56,8 @@ class PlanView(Contract):
     expires_at: datetime | None = None
     warnings: tuple[str, ...] = ()
     approvals: tuple[ApprovalView, ...] = ()
+    avoidable: SmallestChange | None = None
+    """How the approval could be avoided; null where no way is known. Of the rules of `rules_digest`."""
     counts: EffectCounts
 
 
@@ -174,6 +176,7 @@ def _plan_view(job: JobRecord) -> PlanView | None:
         expires_at=moment(job.expires_at_ms),
         warnings=warnings,
         approvals=_approvals(job),
+        avoidable=job.policy.avoidable,
         counts=count_effects(effect_records(job)),
     )
 

@@ -334,7 +334,10 @@ class CommitPipeline:
         hours = rules.user_window_hours
         counted = count(self.store, job, fence=committer.fence, catalogue=catalogue, window_hours=hours)
         committer.job = job.model_copy(update={"counted": counted})
-        return self.rules.evaluate(job.plan.body(), plan_facts(job, catalogue, counted.before), rules=rules)
+        body, facts = job.plan.body(), plan_facts(job, catalogue, counted.before)
+        policy = self.rules.evaluate(body, facts, rules=rules)
+        waits = not is_approved(policy, approvers(job))
+        return self.rules.advised(policy, body, facts, rules=rules) if waits else policy
 
 
 def _damaged(job: JobRecord) -> ErrorInfo:

@@ -235,7 +235,9 @@ class RunInHand:
             return
         window = read_user_window(self.parts.store, rules, self.job)
         facts = plan_facts(self.job, self.parts.host.catalogue(), window)
-        policy = self.parts.rules.evaluate(plan.body(), facts, rules=rules)
+        body = plan.body()
+        verdict = self.parts.rules.evaluate(body, facts, rules=rules)
+        policy = self.parts.rules.advised(verdict, body, facts, rules=rules)
         self.note_time("policy", (self.parts.clock.monotonic() - started) * 1000)
         self._branch(plan, policy, returned)
 

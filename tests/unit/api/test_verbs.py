@@ -164,7 +164,16 @@ def test_a_planned_job_waits_for_approval_when_the_rules_now_ask_for_it(api: Api
     parked = commit(http, job).json()
     assert (parked["status"], parked["plan"]["revision"]) == ("PENDING_APPROVAL", 2)
     assert parked["plan"]["digest"] != job.digest
+    assert parked["plan"]["avoidable"] is None
     assert api.queue.depth("commit") == 0
+
+
+def test_a_planned_job_that_now_waits_says_how_that_could_be_avoided(api: ApiWorld, http: httpx.Client) -> None:
+    rule = "{name: a, on: [refund_payment], when: args.payment_id > 0, then: approve}"
+    http.put("/v1/rules", json={"text": f"default: allow\nrules: [{rule}]\n", "user": LEA.model_dump()})
+    parked = commit(http, planned(api)).json()
+    assert parked["status"] == "PENDING_APPROVAL"
+    assert parked["plan"]["avoidable"] == {"without": [1], "message": "Without effect 1 the rest would be allowed."}
 
 
 def test_a_planned_job_is_blocked_when_the_rules_now_block_it(api: ApiWorld, http: httpx.Client) -> None:

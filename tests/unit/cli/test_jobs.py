@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.support.factories import RULES_DIGEST, effect
+from tests.support.factories import RULES_DIGEST, effect, policy
 from vardy_api.cli.exits import ExitCode
 from vardy_worker.contracts.execution import ConsoleLine, Ref
 from vardy_worker.contracts.job import ConsoleRecord
-from vardy_worker.contracts.policy import EffectVerdict, PolicyResult, Verdict
+from vardy_worker.contracts.policy import ApprovalNeed, EffectVerdict, PolicyResult, SmallestChange, Verdict
 from vardy_worker.contracts.status import Status
 
 if TYPE_CHECKING:
@@ -162,3 +162,16 @@ def test_a_rule_that_failed_is_named_where_it_blocks(cli: Cli, world: ApiWorld) 
     job = world.job(Status.POLICY_BLOCKED, effects=(effect(),), policy=judged)
     assert "sums (failed)" in cli("jobs", "show", job.id).out
     assert cli("jobs", "show", job.id, "--json").json["effects"][0]["failed_rule"] == "sums"
+
+
+def test_how_an_approval_could_be_avoided_is_shown_while_it_can_be(cli: Cli, world: ApiWorld) -> None:
+    judged = policy(Verdict.APPROVE, 2, ApprovalNeed(rule="a-rule")).model_copy(
+        update={"avoidable": SmallestChange(without=(1,), message="Without effect 1 the rest would be allowed.")}
+    )
+    job = world.job(Status.PENDING_APPROVAL, effects=(effect(0), effect(1)), policy=judged)
+    for command in ("approvals", "jobs"):
+        assert "Without effect 1 the rest would be allowed." in cli(command, "show", job.id).out
+    told = cli("jobs", "show", job.id, "--json").json["plan"]["avoidable"]
+    assert told == {"without": [1], "message": "Without effect 1 the rest would be allowed."}
+    done = world.job(Status.SUCCESS, effects=(effect(0), effect(1)), policy=judged)
+    assert "Without effect 1" not in cli("jobs", "show", done.id).out
