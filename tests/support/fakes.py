@@ -92,8 +92,16 @@ class PlayedSandbox:
         self.plays = list(plays)
         self.runs: list[SandboxRun] = []
 
-    def run(self, run: SandboxRun, handle: Callable[[Sequence[GuestCall]], Sequence[CallReply]]) -> SandboxOutcome:
+    def run(
+        self,
+        run: SandboxRun,
+        handle: Callable[[Sequence[GuestCall]], Sequence[CallReply]],
+        *,
+        started: Callable[[], None] | None = None,
+    ) -> SandboxOutcome:
         self.runs.append(run)
+        if started is not None:
+            started()
         play = self.plays.pop(0) if len(self.plays) > 1 else self.plays[0]
         try:
             output = play(Guest(handle))

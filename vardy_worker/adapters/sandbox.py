@@ -83,7 +83,7 @@ class ChildSandbox:
         size = PoolSize(warm=min(warm, children_max), most=children_max, programs_max=programs_per_child_max)
         self._pool = ChildPool(size, data_bytes_max=2 * guest_memory_mib_max * MIB + _DATA_BYTES_BASE, image=image)
 
-    def run(self, run: SandboxRun, handle: Handler) -> SandboxOutcome:
+    def run(self, run: SandboxRun, handle: Handler, *, started: Callable[[], None] | None = None) -> SandboxOutcome:
         """Runs one program to its end; see `ports.Sandbox`.
 
         Raises `SettingsError` when no child can be started on this machine.
@@ -100,6 +100,8 @@ class ChildSandbox:
             child, run, handle, memory_bytes=min(run.limits.guest_memory_mib_max, self._memory_mib_max) * MIB
         )
         try:
+            if started is not None:
+                started()
             outcome = session.drive()
         except (ChildLost, ChildSilent, _Nonsense) as error:
             self._pool.discard(child)

@@ -13,12 +13,19 @@ if TYPE_CHECKING:
 class Sandbox(Protocol):
     """Runs programs in child processes."""
 
-    def run(self, run: SandboxRun, handle: Callable[[Sequence[GuestCall]], Sequence[CallReply]]) -> SandboxOutcome:
+    def run(
+        self,
+        run: SandboxRun,
+        handle: Callable[[Sequence[GuestCall]], Sequence[CallReply]],
+        *,
+        started: Callable[[], None] | None = None,
+    ) -> SandboxOutcome:
         """Runs one program to its end, never longer than its deadline plus a margin.
 
         `handle` gets the calls of one tick, in call order, and returns their replies in the
         same order; it runs in the caller's thread. It may raise `StopProgram`. Time spent
         in it counts against the deadline; it is never interrupted, so it must bound itself.
+        `started` is called once, when the deadline begins: waiting for a child comes before.
         Raises `SettingsError` when no child can be started on this machine.
         """
 

@@ -81,7 +81,7 @@ class NotExecuted:
 
 def execute(given: ExecuteInput, *, sandbox: Sandbox, host: FunctionHost, clock: Clock) -> Executed | NotExecuted:
     """Runs the program to its end within its limits."""
-    bridge = _Bridge(given, host, deadline=clock.monotonic() + given.limits.execute_seconds_max)
+    bridge = _Bridge(given, host, clock)
     run = SandboxRun(
         source=given.program.source,
         functions=tuple(spec.name for spec in given.catalogue.functions),
@@ -90,7 +90,7 @@ def execute(given: ExecuteInput, *, sandbox: Sandbox, host: FunctionHost, clock:
         seed=given.job_id,
         limits=given.limits,
     )
-    outcome = sandbox.run(run, bridge.handle)
+    outcome = sandbox.run(run, bridge.handle, started=bridge.start)
     trace = Trace(
         calls=tuple(bridge.calls),
         warnings=outcome.warnings + bridge.caught_failures(outcome),
@@ -114,13 +114,18 @@ class _Bridge:
 
     given: ExecuteInput
     host: FunctionHost
-    deadline: float
+    clock: Clock
+    deadline: float = 0
     calls: list[CallSummary] = field(default_factory=list)
     effects: list[EffectDraft] = field(default_factory=list)
     failures: dict[int, ErrorInfo] = field(default_factory=dict)
     returned: dict[str, JsonValue] = field(default_factory=dict)
     plan_bytes: int = 0
     stopped_by: ErrorInfo | None = None
+
+    def start(self) -> None:
+        """The program's time begins: its calls have no more of it than the program itself."""
+        self.deadline = self.clock.monotonic() + self.given.limits.execute_seconds_max
 
     def handle(self, batch: Sequence[GuestCall]) -> list[CallReply]:
         """The replies to the calls of one tick, in call order; reads run concurrently."""
