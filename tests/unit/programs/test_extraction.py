@@ -35,3 +35,13 @@ def test_any_number_of_lines_of_ticks_may_stand_in_a_template() -> None:
 
     assert isinstance(found, Extracted)
     assert found.source == program
+
+
+def test_a_program_before_a_closing_tag_without_an_opening_one_was_only_thought_of() -> None:
+    text = f"Maybe:\n```js\n{PROGRAM}```\n</think>\n\n```js\nreturn 2;\n```"
+
+    found = extract(text, program_bytes_max=LIMIT)
+
+    assert isinstance(found, Extracted)
+    assert "return 1" not in found.source
+    assert "2" in found.source
