@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.functions import FunctionKind
+from vardy_worker.programs.characters import wrong_sign
 from vardy_worker.programs.globals import ALLOWED_GLOBALS, JUDGE_GLOBALS, MISSING_GLOBALS, MISSING_METHODS
 from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.scopes import BindingKind, Reference, Use
@@ -43,6 +44,8 @@ def check_names(subject: Subject, findings: Findings) -> None:
     """Every free name is a registered function, an allowed global, or a finding."""
     for reference in subject.names.free:
         name = reference.name
+        if wrong_sign(name) is not None:
+            continue  # a text in typographic quotes, say, for which there is a finding already
         if reference.use is not Use.READ:
             _assigned_free(subject, reference, findings)
         elif name == "globalThis":

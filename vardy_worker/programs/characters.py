@@ -49,7 +49,7 @@ def check_characters(tree: Tree, findings: Findings) -> None:
         findings.add("program.syntax", node, message, "Delete it.")
     for node in tree.nodes:
         if node.kind in _NAMES and not node.text.isascii():
-            sign = next((char for char in identifier_name(node).removeprefix("#") if not _in_names(char)), None)
+            sign = wrong_sign(identifier_name(node).removeprefix("#"))
             if sign is not None:
                 message = f"JavaScript does not allow `{sign}` here."
                 hint = "Write strings with straight quotes: \" or '." if sign in _QUOTES else ""
@@ -68,6 +68,11 @@ def _invisible(tree: Tree) -> Iterator[int]:
             current += 1
         if current == len(harmless) or place < harmless[current][0]:
             yield place
+
+
+def wrong_sign(name: str) -> str | None:
+    """The first sign of a name that no name has."""
+    return next((char for char in name if not _in_names(char)), None)
 
 
 def _in_names(char: str) -> bool:

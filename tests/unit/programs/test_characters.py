@@ -63,6 +63,10 @@ def test_a_sign_that_no_name_has_is_a_syntax_error(findings: Findings, body: str
     assert ("straight quotes" in found[0].hint) is (sign in "\u201c\u2018\u00ab")
 
 
+def test_a_text_in_typographic_quotes_is_one_finding_and_no_unknown_name(codes: Codes) -> None:
+    assert codes("return \u201cnone\u201d;") == ["program.syntax"]
+
+
 def test_letters_of_every_language_are_names(codes: Codes) -> None:
     names = ["café", "название", "名前", "שם", "\u2118", "x\u200dy", "_1", "$", "ﬁ", "ヽ"]
 
