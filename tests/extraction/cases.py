@@ -28,6 +28,7 @@ KINDS = {
     "17": "no program: refusals, questions, nothing",
     "18": "too large",
     "19": "tags, tokens, entities and signs around and inside the program",
+    "20": "`run` in a block, an object, a class or a module",
 }
 """The kinds of answers, by the number that the names of their files begin with."""
 

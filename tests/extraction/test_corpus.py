@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -54,7 +55,7 @@ def test_lines_lead_back_to_the_model_s_text(case: Case) -> None:
 @pytest.mark.parametrize("case", PROGRAMS, ids=lambda case: case.name)
 def test_every_line_that_is_not_added_has_a_line_in_the_text(case: Case) -> None:
     result = _extracted(case)
-    lines = case.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = re.split("\r\n|[\r\n\u2028\u2029]", case.text)
 
     assert len(result.line_map) == result.source.count("\n") + 1
     assert all(0 <= line <= len(lines) for line in result.line_map)

@@ -34,7 +34,7 @@ class ProgramOperations:
             message = "Give exactly one of source and text."
             raise RequestError(message, details={"problems": [{"at": "/source", "message": message}]})
         catalogue = self._visible(caller, request)
-        found = self._program(request)
+        found = self._program(request, catalogue)
         if isinstance(found, NoProgram):
             finding = Finding(code=found.code, message=found.message, line=1, column=1)
             return CheckedProgram(ok=False, findings=(finding,), source="")
@@ -42,9 +42,10 @@ class ProgramOperations:
         ok = all(finding.severity != "error" for finding in findings)
         return CheckedProgram(ok=ok, findings=findings, source=found.source, line_map=found.line_map)
 
-    def _program(self, request: ProgramCheck) -> Extracted | NoProgram:
+    def _program(self, request: ProgramCheck, catalogue: Catalogue) -> Extracted | NoProgram:
         if request.text is not None:
-            return extract(request.text, program_bytes_max=self._program_bytes_max)
+            functions = [spec.name for spec in catalogue.functions]
+            return extract(request.text, program_bytes_max=self._program_bytes_max, functions=functions)
         source = request.source or ""
         size = len(source.encode())
         if size > self._program_bytes_max:

@@ -125,7 +125,10 @@ def _read(work: RunInHand, generated: Generated, *, attempt: int) -> Program | A
     started = work.parts.clock.monotonic()
     try:
         extracted = extract(
-            reply.text, finish_reason=reply.finish_reason, program_bytes_max=work.limits.program_bytes_max
+            reply.text,
+            finish_reason=reply.finish_reason,
+            program_bytes_max=work.limits.program_bytes_max,
+            functions=[spec.name for spec in work.catalogue.functions],
         )
         said = reply.text[: work.limits.program_bytes_max]
         if isinstance(extracted, NoProgram):

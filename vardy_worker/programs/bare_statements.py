@@ -68,17 +68,8 @@ def _return_of(sheet: Sheet, statement: Node, names: Names, depth: int) -> list[
         if not value or depth:
             return []
         return [Edit(statement.end, statement.end, f"\nreturn {value};{_line_end(sheet, statement)}")]
-    inner: Iterable[Node | None] = ()
-    if kind == "statement_block":
-        inner = [node for node in statement.named_children() if node.kind not in _NOT_LAST][-1:]
-    elif kind == "if_statement":
-        inner = (statement.get("consequence"), statement.get("alternative"))
-    elif kind == "else_clause":
-        inner = statement.named_children()
-    elif kind == "try_statement":
-        handler = statement.get("handler")
-        inner = (statement.get("body"), handler.get("body") if handler is not None else None)
-    return [edit for node in inner if node is not None for edit in _return_of(sheet, node, names, depth + 1)]
+    ends = _ends_of(statement)
+    return [edit for node in ends if node is not None for edit in _return_of(sheet, node, names, depth + 1)]
 
 
 def _return_expression(sheet: Sheet, statement: Node, names: Names) -> list[Edit]:
@@ -91,6 +82,8 @@ def _return_expression(sheet: Sheet, statement: Node, names: Names) -> list[Edit
         return [Edit(statement.end, statement.end, f"\nreturn {printed};{after}")] if printed else []
     if inner.kind in {"string", "template_string"} and statement.row == 0:
         return []
+    body = _body_called(inner)
+    inside = printed_returns(sheet, body, names) if body is not None else []
     braces = statement.parent is not None and statement.parent.kind not in {"program", "statement_block"}
     after = _line_end(sheet, statement)
     opening, closing = ("{\nreturn (\n", f"\n);\n}}{after}") if braces else ("\nreturn (\n", f"\n);{after}")
@@ -100,14 +93,67 @@ def _return_expression(sheet: Sheet, statement: Node, names: Names) -> list[Edit
         start = statement.start - statement.column
         return [
             Edit(start, start, opening),
+            *inside,
             sheet.blank(expression.end, statement.end),
             Edit(statement.end, statement.end, closing),
         ]
     return [
         Edit(statement.start, statement.start, opening + " " * statement.column),
+        *inside,
         sheet.blank(expression.end, statement.end),
         Edit(statement.end, statement.end, closing),
     ]
+
+
+def printed_returns(sheet: Sheet, body: Node, names: Names) -> list[Edit]:
+    """The edits that return what the body of a function prints at its end, unless it returns a value anywhere."""
+    own = body.walk(lambda node: node.kind not in FUNCTIONS)
+    if body.kind != "statement_block" or any(n.kind == "return_statement" and n.named_children() for n in own):
+        return []
+    last = [node for node in body.named_children() if node.kind not in _NOT_LAST][-1:]
+    return [edit for node in last for edit in _printed_of(sheet, node, names, 0)]
+
+
+def _printed_of(sheet: Sheet, statement: Node, names: Names, depth: int) -> list[Edit]:
+    if statement.kind == "expression_statement":
+        printed = _printed(bare(statement.named_children()[0]), names)
+        after = _line_end(sheet, statement)
+        return [Edit(statement.end, statement.end, f"\nreturn {printed};{after}")] if printed else []
+    ends = _ends_of(statement) if depth <= _DEPTH_MAX else ()
+    return [edit for node in ends if node is not None for edit in _printed_of(sheet, node, names, depth + 1)]
+
+
+def _ends_of(statement: Node) -> Iterable[Node | None]:
+    """The statements that may be the last to run of a block, a choice or a `try`."""
+    kind = statement.kind
+    if kind == "statement_block":
+        return [node for node in statement.named_children() if node.kind not in _NOT_LAST][-1:]
+    if kind == "if_statement":
+        return (statement.get("consequence"), statement.get("alternative"))
+    if kind == "else_clause":
+        return statement.named_children()
+    if kind == "try_statement":
+        handler = statement.get("handler")
+        return (statement.get("body"), handler.get("body") if handler is not None else None)
+    return ()
+
+
+def _body_called(expression: Node) -> Node | None:
+    """The body of a function that is called where it stands, also with `await` before or `.catch(…)` behind."""
+    node: Node | None = expression
+    while node is not None:
+        node = bare(node)
+        if node.kind in FUNCTIONS:
+            return node.get("body")
+        if node.kind == "await_expression":
+            node = next(iter(node.named_children()), None)
+        elif node.kind == "call_expression":
+            node = node.get("function")
+        elif node.kind == "member_expression" and property_name(node) in {"catch", "finally"}:
+            node = node.get("object")
+        else:
+            return None
+    return None
 
 
 def _line_end(sheet: Sheet, statement: Node) -> str:

@@ -12,8 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DIFF_LABELS = frozenset({"diff", "patch"})
-_DIFF_HEADS = ("+++", "---", "@@", "diff ", "index ", "\\ No newline")
-_NUMBERED = re.compile(r"[ \t]{0,20}>?[ \t]{0,20}(\d{1,5})(?:[ \t]{0,4}[|:│][ \t]?|[ \t]|$)")
+_DIFF_HEADS = ("+++", "---", "@@", "diff ", "index ", "\\ No newline", "*** ")
+_PATCH = re.compile(r"^\*\*\* Begin Patch$.*?^\*\*\* End Patch$", re.MULTILINE | re.DOTALL)
+_HASHBANG = re.compile(r"^[ \t]{0,99}#![^\n]{0,200}\b(?:node|deno|bun|qjs|env)\b[^\n]{0,200}$", re.MULTILINE)
+_METHOD = re.compile(
+    r"(?:/\*.*?\*/\s*|//[^\n]*\n\s*){0,9}"
+    r"(?P<head>(?:static\s+)?(?P<async>async\s+)?(?P<star>\*\s*)?)(?P<name>run)\s*\(",
+    re.DOTALL,
+)
+_NUMBERED = re.compile(r"[ \t]{0,20}>?[ \t]{0,20}[lL]?(\d{1,5})(?:[ \t]{0,4}[|:│.)][ \t]?|[ \t]|$)")
 _NUMBERED_LINES_MIN = 2
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u2060\u00ad]")
 _TEXTS = frozenset({"string", "template_string", "regex"})
@@ -31,6 +38,53 @@ def applied_diff(sheet: Sheet) -> Sheet:
         else:
             kept.append(" " + line[1:] if line.startswith("+") else line)
     return Sheet("\n".join(kept), sheet.lines)
+
+
+def applied_patch(sheet: Sheet) -> Sheet | None:
+    """What the patch in a text leads to, `*** Begin Patch` to `*** End Patch`; None when it has none."""
+    found = _PATCH.search(sheet.text) if "*** Begin Patch" in sheet.text else None
+    if found is None:
+        return None
+    first, after = sheet.text.count("\n", 0, found.start()), sheet.text.count("\n", 0, found.end()) + 1
+    return applied_diff(sheet.part(first, after))
+
+
+def without_diff_marks(sheet: Sheet) -> Sheet | None:
+    """The text as what its `+` and `-` lead to; None unless every line has a mark or a space in its place."""
+    lines = [line for line in sheet.text.split("\n") if line.strip()]
+    marked = all(line[0] in "+- " or line.startswith("@@") for line in lines)
+    return applied_diff(sheet) if marked and any(line.startswith("+") for line in lines) else None
+
+
+def without_hashbang(sheet: Sheet) -> Sheet:
+    """The text with lines like `#!/usr/bin/env node` as spaces: what is put around a program would break them."""
+    if "#!" not in sheet.text:
+        return sheet
+    return Sheet(_HASHBANG.sub(lambda match: " " * len(match[0]), sheet.text), sheet.lines)
+
+
+def as_function(sheet: Sheet) -> Sheet | None:
+    """`async run(params) {…}`, the method of an object that is not there, as a function; None for others."""
+    space = len(sheet.text) - len(sheet.text.lstrip())
+    found = _METHOD.match(sheet.text, space)
+    if found is None:
+        return None
+    head = "async function" if found["async"] else "function"
+    name, start = found.start("name"), found.start("head")
+    column = name - sheet.text.rfind("\n", 0, name) - 1
+    end = len(sheet.text.rstrip())
+    edits = [Edit(start, name, f"{head}{found['star'] or ''}\n{' ' * column}")]
+    if sheet.text[end - 1] in ",;":
+        edits.append(Edit(end - 1, end, " "))
+    return sheet.apply(edits)
+
+
+def as_object(sheet: Sheet) -> Sheet | None:
+    """`{ async run(params) {…} }`, which is no statement, as an expression; None for others."""
+    start, end = len(sheet.text) - len(sheet.text.lstrip()), len(sheet.text.rstrip().rstrip(";"))
+    if sheet.text[start : start + 1] != "{" or sheet.text[end - 1 : end] != "}" or "run" not in sheet.text:
+        return None
+    return sheet.apply([Edit(0, 0, "(\n"), Edit(end, end, "\n)")])
 
 
 def without_numbers(sheet: Sheet) -> Sheet | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vardy_worker.programs.globals import ALLOWED_GLOBALS
+from vardy_worker.programs.holders import holds_run, run_member
 from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.scopes import Binding, Names
 from vardy_worker.programs.syntax import FUNCTIONS, bare, key_name, property_name
@@ -32,12 +33,14 @@ class Offers:
     """What the top of a program says about its entry.
 
     `literal` is an exported function without a name, with the statement it fills;
-    `name` an exported name. `prefixes` are the ranges of `export` before declarations,
-    `statements` those that only export.
+    `name` an exported name, `holder` an exported object or class with `run`, and its
+    statement. `prefixes` are the ranges of `export` before declarations, `statements` those
+    that only export.
     """
 
     literal: tuple[Node, Node] | None = None
     name: str | None = None
+    holder: tuple[Node, Node] | None = None
     prefixes: list[tuple[int, int]] = field(default_factory=list)
     statements: list[Node] = field(default_factory=list)
 
@@ -45,15 +48,24 @@ class Offers:
 def read_offers(names: Names) -> Offers:
     """Finds the exports, of modules and of CommonJS."""
     offers = Offers()
-    for statement in names.tree.root.named_children():
+    statements = [node for node in names.tree.root.named_children() if node.kind != "empty_statement"]
+    others: list[tuple[Node, Node]] = []
+    for statement in statements:
         if statement.kind == "export_statement":
-            _module_export(statement, offers)
+            _module_export(names, statement, offers)
         elif statement.kind == "expression_statement":
-            _commonjs_export(names, statement, offers)
+            others.extend(_commonjs_export(names, statement, offers))
+    if len(others) == 1 and offers == Offers(statements=offers.statements):
+        # `exports.handler = …` and nothing else.
+        _offer(names, *others[0], offers)
+    if len(statements) == 1 and statements[0].kind == "expression_statement":
+        alone = bare(statements[0].named_children()[0])
+        if alone.kind == "object" and run_member(alone) is not None:
+            _offer(names, alone, statements[0], offers)
     return offers
 
 
-def _module_export(statement: Node, offers: Offers) -> None:
+def _module_export(names: Names, statement: Node, offers: Offers) -> None:
     declaration, value = statement.get("declaration"), statement.get("value")
     default = statement.has_token("default")
     if declaration is not None:
@@ -63,7 +75,7 @@ def _module_export(statement: Node, offers: Offers) -> None:
             offers.name = name.text
         return
     if value is not None:
-        _offer(value, statement, offers)
+        _offer(names, value, statement, offers)
         return
     for specifier in (node for node in statement.walk() if node.kind == "export_specifier"):
         name, alias = specifier.get("name"), specifier.get("alias")
@@ -73,15 +85,16 @@ def _module_export(statement: Node, offers: Offers) -> None:
         offers.statements.append(statement)
 
 
-def _commonjs_export(names: Names, statement: Node, offers: Offers) -> None:
+def _commonjs_export(names: Names, statement: Node, offers: Offers) -> list[tuple[Node, Node]]:
+    """Reads `module.exports = …` and its relatives; returns what is exported under another name."""
     expression = next(iter(statement.named_children()), None)
     if expression is None or expression.kind != "assignment_expression":
-        return
+        return []
     left, right = expression.get("left"), expression.get("right")
     if left is not None and right is not None and names.free_name(left) == "run":
-        _offer(right, statement, offers)
+        _offer(names, right, statement, offers)
     if left is None or right is None or left.kind != "member_expression":
-        return
+        return []
     path = [property_name(left) or ""]
     root = left.get("object")
     while root is not None and root.kind == "member_expression":
@@ -89,15 +102,18 @@ def _commonjs_export(names: Names, statement: Node, offers: Offers) -> None:
         root = root.get("object")
     holder = names.free_name(root) if root is not None else None
     if holder not in _EXPORT_OBJECTS:
-        return
+        return []
     if path[-1] in _RUN_KEYS or (holder == "module" and path == ["exports"]):
-        _offer(right, statement, offers)
+        _offer(names, right, statement, offers)
     elif holder in {"module", "exports"}:
+        if bare(right).kind in FUNCTIONS:
+            return [(right, statement)]
         offers.statements.append(statement)
+    return []
 
 
-def _offer(value: Node, statement: Node, offers: Offers) -> None:
-    """Takes an exported value: a function, a name, or an object with `run`."""
+def _offer(names: Names, value: Node, statement: Node, offers: Offers) -> None:
+    """Takes an exported value: a function, a name, or an object or class with `run`."""
     value = bare(value)
     if value.kind == "call_expression":
         # `export default define(async (params) => …)`
@@ -110,8 +126,20 @@ def _offer(value: Node, statement: Node, offers: Offers) -> None:
     elif value.kind == "identifier":
         offers.name = value.text
         offers.statements.append(statement)
-    elif value.kind == "object":
+    elif value.kind == "object" and not _needs_its_object(value):
         _offer_object(value, statement, offers)
+    elif holds_run(names, value):
+        offers.holder = (value, statement)
+
+
+def _needs_its_object(literal: Node) -> bool:
+    """Whether the `run` of an object literal uses `this`, and so must stay in its object."""
+    member = run_member(literal)
+    function = member if member is None or member.kind == "method_definition" else member.get("value")
+    if function is None or bare(function).kind not in FUNCTIONS:
+        return False
+    inner = bare(function).walk(lambda node: node.kind not in FUNCTIONS or node.kind == "arrow_function")
+    return any(node.kind in {"this", "super"} for node in inner)
 
 
 def _offer_object(literal: Node, statement: Node, offers: Offers) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.program import Extracted, NoProgram
 from vardy_worker.programs.blocks import (
@@ -17,23 +18,42 @@ from vardy_worker.programs.blocks import (
     without_tags,
     without_tokens,
 )
+from vardy_worker.programs.candidates import (
+    TIER_BROKEN,
+    TIER_BROKEN_RUN,
+    TIER_FUNCTIONS,
+    TIER_NONE,
+    TIER_RUN,
+    TIER_STATEMENTS,
+    TIER_WAITING,
+    Candidate,
+    tier_of,
+)
 from vardy_worker.programs.disguises import (
     DIFF_LABELS,
     applied_diff,
+    applied_patch,
+    as_function,
+    as_object,
     spans,
     without_caption,
+    without_diff_marks,
+    without_hashbang,
     without_invisible,
     without_markdown_escapes,
     without_numbers,
 )
-from vardy_worker.programs.entries import outside_functions, read_offers, top_functions
+from vardy_worker.programs.joining import defines_what_is_missing, statements_with_helpers, steps_joined, with_helpers
 from vardy_worker.programs.json_wrapping import unescaped, unwrap_json
-from vardy_worker.programs.scopes import analyse
+from vardy_worker.programs.line_ends import plain_lines
 from vardy_worker.programs.shaping import shape
 from vardy_worker.programs.sheet import Sheet
-from vardy_worker.programs.syntax import FUNCTIONS, Tree, bare, is_javascript, parse_javascript, readable
+from vardy_worker.programs.syntax import Tree, is_javascript, parse_javascript, readable
 from vardy_worker.programs.thinking import without_thinking
 from vardy_worker.programs.typescript import strip_types
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 _CUT_REASONS = frozenset({"length", "max_tokens"})
 _SAID_CHARS_MAX = 2000
@@ -49,26 +69,6 @@ _BROKEN_CODE = re.compile(
 """What a broken program has and prose about one has not."""
 _RUN_WORD = re.compile(r"\brun\b")
 _SPAN = re.compile(r"`[^`\n]{1,2000}`")
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A stretch that may be the program. `tier` ranks how much it looks like one."""
-
-    sheet: Sheet
-    tier: float
-    parsed: bool
-    closed: bool
-
-
-_TIER_RUN = 4.0
-_TIER_ENTRY = 3.0
-_TIER_BROKEN_RUN = 2.5
-_TIER_FUNCTIONS = 2.0
-_TIER_WAITING = 1.5
-_TIER_STATEMENTS = 1.0
-_TIER_BROKEN = 0.5
-_TIER_NONE = 0.0
 
 
 class _Reader:
@@ -100,9 +100,8 @@ class _Reader:
             decoded = Sheet(html.unescape(sheet.text), sheet.lines)
             if decoded.text.count("\n") == sheet.text.count("\n") and is_javascript(decoded.text):
                 return decoded
-        return next(
-            (other for other in (without_numbers(sheet), without_markdown_escapes(sheet)) if _is_plain(other)), None
-        )
+        disguises = (without_numbers, without_markdown_escapes, unescaped, without_diff_marks, as_function, as_object)
+        return next((other for disguise in disguises if _is_plain(other := disguise(sheet))), None)
 
     def _affordable(self, sheet: Sheet) -> bool:
         size = len(sheet.text.encode())
@@ -113,14 +112,18 @@ class _Reader:
         self._chars_left -= len(sheet.text)
         return self._parses_left >= 0 and self._chars_left >= 0
 
-    def candidates(self, sheet: Sheet) -> list[_Candidate]:
+    def candidates(self, sheet: Sheet) -> list[Candidate]:
         """All stretches of a text that may be its program, in order."""
         inner = unwrap_json(sheet)
         if inner is not None:
-            return self.candidates(inner) or [_broken(inner, closed=True)]
+            inside = self.candidates(inner)
+            return inside if any(c.tier > TIER_NONE for c in inside) else [_broken(inner, closed=True)]
+        patched = applied_patch(sheet)
+        if patched is not None:
+            return self.candidates(patched)
         blocks = fenced_blocks(sheet, lambda part: self.plain(part) is not None or unwrap_json(part) is not None)
         found = [candidate for block in blocks for candidate in self._of_block(block)]
-        if any(candidate.tier >= _TIER_STATEMENTS for candidate in found):
+        if any(candidate.tier >= TIER_STATEMENTS for candidate in found):
             return found
         one_line = unescaped(sheet)
         if one_line is not None:
@@ -128,19 +131,19 @@ class _Reader:
         for region in bare_regions(without_label(without_tags(_outside(sheet, blocks)))):
             plain = self.plain(region)
             tree = parse_javascript(plain.text) if plain is not None else None
-            tier = tier_of(tree) if tree is not None and not _has_markup(tree) else _TIER_NONE
-            if plain is not None and tier > _TIER_NONE:
-                return [*found, _Candidate(plain, tier, parsed=True, closed=False)]
+            tier = tier_of(tree) if tree is not None and not _has_markup(tree) else TIER_NONE
+            if plain is not None and tier > TIER_NONE:
+                return [*found, Candidate(plain, tier, parsed=True, closed=False)]
         for span in spans(sheet):
             plain = self.plain(span)
-            if plain is not None and tier_of(parse_javascript(plain.text)) == _TIER_RUN:
-                return [*found, _Candidate(plain, _TIER_RUN, parsed=True, closed=True)]
+            if plain is not None and tier_of(parse_javascript(plain.text)) == TIER_RUN:
+                return [*found, Candidate(plain, TIER_RUN, parsed=True, closed=True)]
         unquoted = _SPAN.sub("", sheet.text)
         if not blocks and _RUN_WORD.search(unquoted) and _BROKEN_CODE.search(unquoted):
             found.extend(self._broken_text(sheet))
         return found
 
-    def _of_block(self, block: Block) -> list[_Candidate]:
+    def _of_block(self, block: Block) -> list[Candidate]:
         inner = unwrap_json(block.sheet)
         if inner is not None:
             return self.candidates(inner)
@@ -151,20 +154,20 @@ class _Reader:
             return self._of_broken(block)
         tree = parse_javascript(plain.text)
         tier = tier_of(tree)
-        if tier == _TIER_NONE or (block.label not in SCRIPT_LABELS and tier < _TIER_RUN):
+        if block.label not in SCRIPT_LABELS and tier < TIER_RUN:
             return []
-        return [_Candidate(_dedent_templates(plain, tree, block.indent), tier, parsed=True, closed=block.closed)]
+        return [Candidate(_dedent_templates(plain, tree, block.indent), tier, parsed=True, closed=block.closed)]
 
-    def _of_broken(self, block: Block) -> list[_Candidate]:
+    def _of_broken(self, block: Block) -> list[Candidate]:
         """A block that does not parse: its program when only prose stands beside it, else all of it."""
         small = len(block.sheet.text.encode()) <= self._bytes_max and _RUN_WORD.search(block.sheet.text)
         for region in bare_regions(block.sheet) if small else ():
             plain = self.plain(region) if region.lines and _is_prose(block.sheet, region) else None
-            if plain is not None and tier_of(parse_javascript(plain.text)) == _TIER_RUN:
-                return [_Candidate(plain, _TIER_RUN, parsed=True, closed=block.closed)]
+            if plain is not None and tier_of(parse_javascript(plain.text)) == TIER_RUN:
+                return [Candidate(plain, TIER_RUN, parsed=True, closed=block.closed)]
         return [_broken(block.sheet, closed=block.closed)] if block.label in SCRIPT_LABELS else []
 
-    def _broken_text(self, sheet: Sheet) -> list[_Candidate]:
+    def _broken_text(self, sheet: Sheet) -> list[Candidate]:
         """Code without fences that does not parse: from its first line of code on."""
         regions = list(bare_regions(sheet))
         chosen = regions[1] if len(regions) > 1 else regions[0]
@@ -189,14 +192,18 @@ def _is_prose(whole: Sheet, region: Sheet) -> bool:
     left = [
         line for line, number in zip(whole.text.split("\n"), whole.lines, strict=True) if number not in region.lines
     ]
-    return bool(left) and not any(sign in line for line in left for sign in "{};=")
+    return (
+        bool(left)
+        and not any(sign in line for line in left for sign in "{};=")
+        and not any(line.lstrip().startswith("@") for line in left)
+    )
 
 
-def _broken(sheet: Sheet, *, closed: bool) -> _Candidate:
+def _broken(sheet: Sheet, *, closed: bool) -> Candidate:
     text = sheet.text
     if not _CODE_WORDS.search(text):
-        return _Candidate(sheet, _TIER_NONE, parsed=False, closed=closed)
-    return _Candidate(sheet, _TIER_BROKEN_RUN if _RUN_WORD.search(text) else _TIER_BROKEN, parsed=False, closed=closed)
+        return Candidate(sheet, TIER_NONE, parsed=False, closed=closed)
+    return Candidate(sheet, TIER_BROKEN_RUN if _RUN_WORD.search(text) else TIER_BROKEN, parsed=False, closed=closed)
 
 
 def _outside(sheet: Sheet, blocks: list[Block]) -> Sheet:
@@ -231,97 +238,65 @@ def _dedent_templates(sheet: Sheet, tree: Tree, indent: int) -> Sheet:
     return Sheet("\n".join(lines), sheet.lines)
 
 
-def tier_of(tree: Tree) -> float:
-    """How much a parsed text looks like a program: defines `run`, exports, has functions, calls."""
-    names = analyse(tree)
-    offers = read_offers(names)
-    statements = tree.root.named_children()
-    if "run" in names.top.bindings or offers.name == "run":
-        return _TIER_RUN
-    single = statements[0].named_children() if len(statements) == 1 else []
-    if offers.literal is not None or offers.name is not None or (single and bare(single[0]).kind in FUNCTIONS):
-        return _TIER_ENTRY
-    if top_functions(names):
-        return _TIER_FUNCTIONS
-    if any(statement.kind == "class_declaration" for statement in statements):
-        return _TIER_FUNCTIONS
-    nodes = [node for statement in statements for node in outside_functions(statement)]
-    if any(node.kind == "await_expression" for node in nodes):
-        return _TIER_WAITING
-    works = any(
-        node.kind == "call_expression" or (node.kind == "return_statement" and node.named_children()) for node in nodes
-    )
-    return _TIER_STATEMENTS if works else _TIER_NONE
-
-
-def extract(text: str, *, finish_reason: str = "stop", program_bytes_max: int) -> Extracted | NoProgram:
+def extract(
+    text: str, *, finish_reason: str = "stop", program_bytes_max: int, functions: Collection[str] = ()
+) -> Extracted | NoProgram:
     """The program in a model's text, or why there is none.
 
     `finish_reason` is the provider's; `"length"` means that the text was cut off, and a
     program that the text does not close itself is then refused as truncated. A program
     above `program_bytes_max` is refused before it is parsed. A stretch that is clearly
     meant as the program but does not parse is returned as it is, so that `check` can point
-    to the place. Time is linear in the length of the text, within a fixed budget of parses.
+    to the place. Helpers in fences of their own are joined to the one with `run`, unless they
+    define one of the registered `functions` that the caller names. Time is linear in the
+    length of the text, within a fixed budget of parses.
     """
-    sheet = without_tokens(Sheet.of(_plain_lines(text)))
+    written = Sheet.of(plain_lines(text.removeprefix("\ufeff")))
+    sheet = without_hashbang(without_tokens(written))
     spoken = without_thinking(sheet)
     reader = _Reader(program_bytes_max)
     cut = finish_reason.lower() in _CUT_REASONS
     found = reader.candidates(spoken.sheet)
-    if not found and spoken.open_ended and not cut:
+    if all(c.tier == TIER_NONE for c in found) and spoken.open_ended and not cut:
         found = reader.candidates(sheet)
     if cut and _is_cut_program(found):
         return _truncated(text)
-    if cut:
-        found = [candidate for candidate in found if candidate.closed]
-    best = max((c.tier for c in found), default=_TIER_NONE)
-    if reader.oversize and best < _TIER_RUN and (found or _CODE_WORDS.search(text)):
+    lost = [candidate for candidate in found if cut and not candidate.closed]
+    found = [candidate for candidate in found if candidate not in lost]
+    best = max((c.tier for c in found), default=TIER_NONE)
+    if reader.oversize and best < TIER_RUN and (found or _CODE_WORDS.search(text)):
         return too_large(reader.oversize, program_bytes_max)
-    if best == _TIER_NONE:
+    if best == TIER_NONE:
         return _truncated(text) if cut else _nothing(text)
-    chosen = _joined(found) if best <= _TIER_WAITING else None
-    chosen = chosen or next(c for c in reversed(found) if c.tier == best)
+    chosen = _chosen(found, best, functions)
+    if any(defines_what_is_missing(candidate, chosen) for candidate in lost):
+        return _truncated(text)
     return _finished(chosen, program_bytes_max)
 
 
-def _is_cut_program(found: list[_Candidate]) -> bool:
+def _chosen(found: list[Candidate], best: float, functions: Collection[str]) -> Candidate:
+    """The best stretch, with what it needs of the others."""
+    joined = steps_joined(found) if best <= TIER_WAITING else None
+    if joined is not None:
+        return joined
+    chosen = statements_with_helpers(found) if best == TIER_FUNCTIONS else None
+    chosen = chosen or next(c for c in reversed(found) if c.tier == best)
+    return with_helpers(chosen, found, functions) if chosen.parsed and len(found) > 1 else chosen
+
+
+def _is_cut_program(found: list[Candidate]) -> bool:
     """Whether the stretch that was cut off looks more like the program than all that are complete."""
-    cut = max((c.tier for c in found if not c.closed), default=_TIER_NONE)
-    return cut >= _TIER_BROKEN_RUN and cut > max((c.tier for c in found if c.closed), default=_TIER_NONE)
+    cut = max((c.tier for c in found if not c.closed), default=TIER_NONE)
+    return cut >= TIER_BROKEN_RUN and cut > max((c.tier for c in found if c.closed), default=TIER_NONE)
 
 
-def _joined(found: list[_Candidate]) -> _Candidate | None:
-    """Statements told step by step, in several blocks, as one program; None when they are no steps.
-
-    Each block must use a name that one before it declares, and none may declare one again.
-    """
-    steps = [candidate for candidate in found if candidate.parsed and _TIER_NONE < candidate.tier <= _TIER_WAITING]
-    declared: set[str] = set()
-    whole: Sheet | None = None
-    for step in steps:
-        names = analyse(parse_javascript(step.sheet.text))
-        own = set(names.top.bindings)
-        if whole is not None and (own & declared or not declared & {reference.name for reference in names.free}):
-            return None
-        declared |= own
-        whole = step.sheet if whole is None else whole.join(step.sheet)
-    if whole is None or len(steps) == 1:
-        return None
-    return _Candidate(whole, _TIER_WAITING, parsed=True, closed=steps[-1].closed)
-
-
-def _finished(chosen: _Candidate, program_bytes_max: int) -> Extracted | NoProgram:
+def _finished(chosen: Candidate, program_bytes_max: int) -> Extracted | NoProgram:
     sheet = shape(chosen.sheet) if chosen.parsed else chosen.sheet
     size = len(sheet.text.encode())
     if size > program_bytes_max:
         return too_large(size, program_bytes_max)
     source = sheet.text.rstrip() + "\n"
     return Extracted(source=source, line_map=(*sheet.lines, 0)[: source.count("\n") + 1])
-
-
-def _plain_lines(text: str) -> str:
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
 def _said(text: str) -> dict[str, str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vardy_worker.programs.completion import can_complete
+from vardy_worker.programs.holders import hidden_run
 from vardy_worker.programs.nodes import Node
-from vardy_worker.programs.scopes import BindingKind
-from vardy_worker.programs.subject import Subject, function_binding
-from vardy_worker.programs.syntax import FUNCTIONS, GENERATORS, bare, enclosing_function
+from vardy_worker.programs.scopes import BindingKind, pattern_names
+from vardy_worker.programs.subject import Subject, called_function, function_binding, is_free, method_call
+from vardy_worker.programs.syntax import CLASSES, FUNCTIONS, GENERATORS, bare, enclosing_function
 
 if TYPE_CHECKING:
     from vardy_worker.programs.codes import Findings
@@ -18,11 +19,8 @@ _CONTRACT = "Define `async function run(params)` once, at the top of the program
 def check_run(subject: Subject, findings: Findings) -> None:
     """Exactly one usable `run`; Vardy alone calls it; all other calls are inside of functions."""
     runs = run_functions(subject)
-    root = subject.tree.root
     if not runs:
-        others = [name for name, b in subject.names.top.bindings.items() if b.function is not None]
-        known = f" The program defines {', '.join(f'`{name}`' for name in others)}." if others else ""
-        findings.add("program.no_run", root, f"There is no function `run`.{known}", _CONTRACT)
+        _report_no_run(subject, findings)
     for again in runs[1:]:
         findings.add(
             "program.several_runs", again, f"`run` is already defined in line {findings.line_of(runs[0])}.", _CONTRACT
@@ -39,6 +37,36 @@ def check_run(subject: Subject, findings: Findings) -> None:
                 details={"function": call.name},
             )
     _check_not_called(subject, findings)
+
+
+def _report_no_run(subject: Subject, findings: Findings) -> None:
+    """Says where `run` is when it only stands at the wrong place, else what is there instead."""
+    bindings = subject.names.top.bindings
+    named, hidden = bindings.get("run"), hidden_run(subject.tree)
+    if named is not None and not named.hoisted and named.kind is not BindingKind.IMPORT:
+        message = "The name `run` is declared, but the text does not show that it is a function."
+        findings.add("program.no_run", named.node, message, _CONTRACT)
+        return
+    if hidden is not None:
+        findings.add("program.no_run", hidden, f"`run` is {_place_of(hidden)}, where Vardy cannot call it.", _CONTRACT)
+        return
+    others = [name for name, binding in bindings.items() if binding.function is not None]
+    known = f" The program defines {', '.join(f'`{name}`' for name in others)}." if others else ""
+    findings.add("program.no_run", subject.tree.root, f"There is no function `run`.{known}", _CONTRACT)
+
+
+def _place_of(run: Node) -> str:
+    """In what a function called `run` stands, in words."""
+    for above in run.ancestors():
+        if above.kind in FUNCTIONS:
+            return "defined inside of another function"
+        if above.kind in CLASSES:
+            return "a method of a class"
+        if above.kind == "object":
+            return "a property of an object"
+        if above.kind == "statement_block" and (above.parent is None or above.parent.kind not in FUNCTIONS):
+            return "defined inside of a block"
+    return "not at the top"
 
 
 def run_functions(subject: Subject) -> list[Node]:
@@ -59,7 +87,8 @@ def _check_shape(subject: Subject, run: Node, findings: Findings) -> None:
         return
     parameters = run.get("parameters")
     required = [p for p in parameters.named_children() if p.kind != "assignment_pattern"] if parameters else []
-    if len([p for p in required if p.kind != "rest_pattern"]) > 1:
+    given = [p for p in required if p.kind != "rest_pattern"]
+    if any(_is_used(subject, parameter) for parameter in given[1:]):
         findings.add(
             "program.run_shape",
             required[1],
@@ -75,9 +104,27 @@ def _check_shape(subject: Subject, run: Node, findings: Findings) -> None:
                 "program.no_return",
                 function.get("name") or function,
                 "`run` can end without `return`; the output would be null.",
-                "Return a small result on every path.",
+                _hint_for(subject, body),
                 severity="warning",
             )
+
+
+def _hint_for(subject: Subject, body: Node) -> str:
+    """What to do about a path without `return`; what is only printed is the likeliest to be meant."""
+    own = list(body.walk(lambda node: node.kind not in FUNCTIONS))
+    returns = any(node.kind == "return_statement" and node.named_children() for node in own)
+    prints = any(
+        method is not None and is_free(subject.names, method[0], "console") for method in map(method_call, own)
+    )
+    if prints and not returns:
+        return "What `console.log` prints is no output: `return` it instead."
+    return "Return a small result on every path."
+
+
+def _is_used(subject: Subject, parameter: Node) -> bool:
+    """Whether anything looks at a parameter; one that nobody looks at may be left out."""
+    bindings = (subject.names.declared(name) for name in pattern_names(parameter))
+    return any(binding is not None and bool(binding.references) for binding in bindings)
 
 
 def _delegate(subject: Subject, run: Node) -> Node | None:
@@ -91,9 +138,7 @@ def _delegate(subject: Subject, run: Node) -> Node | None:
         value = next(iter(value.named_children()), None)
     if value is None or bare(value).kind != "call_expression":
         return None
-    callee = bare(value).get("function")
-    binding = subject.names.binding(bare(callee)) if callee is not None else None
-    return binding.function if binding is not None else None
+    return called_function(subject.names, bare(value))
 
 
 def _check_not_called(subject: Subject, findings: Findings) -> None:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from vardy_worker.programs.nodes import Node
-from vardy_worker.programs.syntax import CLASSES, FUNCTIONS, Tree, identifier_name
+from vardy_worker.programs.syntax import CLASSES, FUNCTIONS, Tree, identifier_name, is_async
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,6 +123,12 @@ class Names:
     clashes: list[Clash] = field(default_factory=list)
     _by_node: dict[int, Reference] = field(default_factory=dict)
     _declared: dict[int, Binding] = field(default_factory=dict)
+    _scopes: dict[int, Scope] = field(default_factory=dict)
+
+    def inside(self, node: Node) -> dict[str, Binding]:
+        """What a block, function or class declares for its inside alone."""
+        scope = self._scopes.get(id(node))
+        return scope.bindings if scope is not None else {}
 
     def reference(self, node: Node) -> Reference | None:
         """The use that an identifier node is; None for declarations and for other nodes."""
@@ -202,7 +208,7 @@ def _declare(names: Names) -> list[tuple[Node, Scope]]:
         _declare_node(names, node, scope)
         inner = scope
         if node.kind in _SCOPES and not _shares_function_scope(node):
-            inner = Scope(node, scope)
+            inner = names._scopes[id(node)] = Scope(node, scope)  # noqa: SLF001 - one unit with Names
             _declare_own(names, node, inner)
         if node.kind in _NAMES:
             identifiers.append((node, scope))
@@ -235,8 +241,9 @@ def _declare_node(names: Names, node: Node, scope: Scope) -> None:
         if name is not None:
             _add(names, scope, name, BindingKind.FUNCTION)
             var_scope = _var_scope(scope)
-            # Outside of strict code a function in a block can be called from the whole function.
-            if var_scope is not scope and identifier_name(name) not in var_scope.bindings:
+            # Outside of strict code a plain function in a block can be called from the whole function.
+            plain = node.kind == "function_declaration" and not is_async(node)
+            if plain and var_scope is not scope and identifier_name(name) not in var_scope.bindings:
                 _add(names, var_scope, name, BindingKind.VAR)
                 var_scope.bindings[identifier_name(name)].hoisted = True
     elif node.kind == "class_declaration":

@@ -5,9 +5,10 @@ The model's text stays where it is, line by line and column by column, as far as
 
 from __future__ import annotations
 
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
-from vardy_worker.programs.bare_statements import wrap_statements
+from vardy_worker.programs.bare_statements import printed_returns, wrap_statements
 from vardy_worker.programs.entries import (
     Offers,
     is_definition,
@@ -16,16 +17,16 @@ from vardy_worker.programs.entries import (
     read_offers,
     top_functions,
 )
+from vardy_worker.programs.holders import block_with_run, hidden_run, holders_of, run_of
 from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.scopes import Binding, BindingKind, Names, Use, analyse
 from vardy_worker.programs.sheet import Edit, Sheet, blanked
-from vardy_worker.programs.syntax import FUNCTIONS, GENERATORS, bare, is_async, parse_javascript
+from vardy_worker.programs.syntax import FUNCTIONS, GENERATORS, bare, is_async, parse_javascript, property_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _HEAD = "async function run"
-_REPORTS = frozenset({"then", "catch", "finally"})
 
 
 def shape(sheet: Sheet, exported: str | None = None) -> Sheet:
@@ -38,9 +39,15 @@ def shape(sheet: Sheet, exported: str | None = None) -> Sheet:
     if offers.prefixes:
         blanks = [sheet.blank(start, end) for start, end in offers.prefixes]
         return shape(sheet.apply(blanks), offers.name)
+    block = block_with_run(names)
+    if block is not None:
+        # What it declares is as good without the braces around it.
+        return shape(sheet.apply([sheet.blank(block.start, block.start + 1), sheet.blank(block.end - 1, block.end)]))
     run = names.top.bindings.get("run")
     if run is not None:
         return _shape_run(sheet, names, run, offers)
+    if offers.holder is not None:
+        return _shape_unnamed(sheet.apply([*_blanks(sheet, offers.statements), *_named(sheet, names, *offers.holder)]))
     literal = offers.literal or _only_expression(names)
     if literal is not None:
         function, statement = literal
@@ -50,7 +57,7 @@ def shape(sheet: Sheet, exported: str | None = None) -> Sheet:
     named = names.top.bindings.get(name) if name is not None else None
     if named is not None:
         cleaned = sheet.apply(_blanks(sheet, [*offers.statements, *_reports_of(named)]))
-        return _finish(_delegate(cleaned, _callable(named)))
+        return _finish(_delegate(cleaned, run_of(names, named) or named.name))
     return _shape_unnamed(sheet.apply(_blanks(sheet, offers.statements)))
 
 
@@ -204,13 +211,15 @@ def _delegate(sheet: Sheet, name: str) -> Sheet:
     return sheet.apply([Edit(len(sheet.text), len(sheet.text), text)])
 
 
-def _callable(binding: Binding) -> str:
-    """What to call of an exported name: itself, or the `run` of the object it names."""
-    declared = binding.node.parent
-    value = declared.get("value") if declared is not None and declared.kind == "variable_declarator" else None
-    members = bare(value).named_children() if value is not None and bare(value).kind == "object" else []
-    keys = (member.get("key") or member.get("name") for member in members)
-    return f"{binding.name}.run" if any(key is not None and key.text == "run" for key in keys) else binding.name
+def _named(sheet: Sheet, names: Names, value: Node, statement: Node) -> list[Edit]:
+    """`export default {…}` as a constant, in the same columns where it fits."""
+    used = {*names.top.bindings, *(reference.name for reference in names.references)}
+    name = next(name for name in chain(["program"], (f"program{n}" for n in count(2))) if name not in used)
+    head = f"const {name}="
+    width = value.start - statement.start
+    fits = "\n" not in sheet.text[statement.start : value.start] and len(head) <= width
+    text = head.ljust(width) if fits else f"{head}\n{' ' * value.column}"
+    return [Edit(statement.start, value.start, text), sheet.blank(value.end, statement.end)]
 
 
 def _shape_unnamed(sheet: Sheet) -> Sheet:
@@ -218,6 +227,13 @@ def _shape_unnamed(sheet: Sheet) -> Sheet:
     names = analyse(parse_javascript(sheet.text))
     statements = [s for s in names.tree.root.named_children() if not is_definition(names, s)]
     functions = top_functions(names)
+    holders = holders_of(names)
+    for name, path in holders.items() if len(holders) == 1 else ():
+        reports = _reports_of(names.top.bindings[name])
+        if all(any(s is report for report in reports) for s in statements):
+            return _finish(_delegate(sheet.apply(_blanks(sheet, reports)), path))
+    if not _acts(statements) and (holders or hidden_run(names.tree) is not None):
+        return sheet
     if not functions or not statements:
         entry = likely_entry(names)
         if entry is not None and not statements:
@@ -227,20 +243,40 @@ def _shape_unnamed(sheet: Sheet) -> Sheet:
     for function in functions:
         reports = _reports_of(function)
         if reports and all(any(s is report for report in reports) for s in statements):
-            return _finish(_delegate(sheet.apply(_blanks(sheet, reports)), function.name))
+            body = function.function.get("body") if function.function is not None else None
+            printed = printed_returns(sheet, body, names) if body is not None else []
+            return _finish(_delegate(sheet.apply([*_blanks(sheet, reports), *printed]), function.name))
     return wrap_statements(sheet, names)
 
 
+def _acts(statements: Iterable[Node]) -> bool:
+    """Whether statements call or wait for something when they run."""
+    kinds = {"call_expression", "await_expression", "return_statement"}
+    return any(node.kind in kinds for statement in statements for node in outside_functions(statement))
+
+
 def _reports_of(binding: Binding) -> list[Node]:
-    """The top statements that call a function with nothing but `params` and look at the outcome."""
+    """The top statements that call a function, or its `run`, with nothing but `params` and look at the outcome."""
     found = []
     for reference in binding.references:
         statement = _top_statement(reference.node)
-        call = reference.node.parent
-        plain = call is not None and call.kind == "call_expression" and reference.node.field == "function"
-        if statement is not None and statement.kind == "expression_statement" and plain and call is not None:
+        call = _call_of(reference.node)
+        if statement is not None and statement.kind == "expression_statement" and call is not None:
             arguments = call.get("arguments")
             given = [argument.text for argument in arguments.named_children()] if arguments is not None else []
             if given in ([], ["params"], ["{}"]) and not any(n.kind in FUNCTIONS for n in call.ancestors()):
                 found.append(statement)
     return found
+
+
+def _call_of(name: Node) -> Node | None:
+    """The call in `f(…)`, `api.run(…)` and `new Program().run(…)` of a name."""
+    node, above = name, name.parent
+    if above is not None and above.kind == "new_expression" and node.field == "constructor":
+        node, above = above, above.parent
+        while above is not None and above.kind == "parenthesized_expression":
+            node, above = above, above.parent
+    if above is not None and above.kind == "member_expression" and property_name(above) == "run":
+        node, above = above, above.parent
+    plain = above is not None and above.kind == "call_expression" and node.field == "function"
+    return above if plain else None

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vardy_worker.programs.globals import JUDGE_GLOBALS
+from vardy_worker.programs.line_ends import plain_lines
 from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.scopes import Binding, BindingKind, Names, analyse
 from vardy_worker.programs.syntax import (
@@ -53,7 +54,7 @@ class Subject:
 
 def subject_of(source: str, catalogue: Catalogue, *, judge: bool = False, reads_only: bool = False) -> Subject:
     """Parses a program and finds its calls."""
-    tree = parse_javascript(readable(source))
+    tree = parse_javascript(readable(plain_lines(source)))
     names = analyse(tree)
     specs = {spec.name: spec for spec in catalogue.functions}
     calls = tuple(_calls(tree, names, specs))

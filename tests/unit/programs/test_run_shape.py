@@ -101,3 +101,74 @@ def test_the_warning_follows_a_run_that_only_delegates(findings: Findings) -> No
     (finding,) = findings(source)
 
     assert (finding.code, finding.line) == ("program.no_return", 1)
+
+
+@pytest.mark.parametrize(
+    ("source", "where", "line"),
+    [
+        ("if (1) {\n  async function run(params) { return 1; }\n}", "inside of a block", 2),
+        ("{\n  const run = async (params) => 1;\n}", "inside of a block", 2),
+        ("function f() {\n  async function run(params) { return 1; }\n}", "inside of another function", 2),
+        ("class A {\n  async run(params) { return 1; }\n}", "a method of a class", 2),
+        ("class A {\n  static run = async (params) => 1;\n}", "a method of a class", 2),
+        ("const api = {\n  async run(params) { return 1; },\n};", "a property of an object", 2),
+        ("const api = {\n  run: async (params) => 1,\n};", "a property of an object", 2),
+    ],
+)
+def test_a_run_at_the_wrong_place_is_pointed_at(findings: Findings, source: str, where: str, line: int) -> None:
+    (finding,) = findings(source)
+
+    assert (finding.code, finding.line) == ("program.no_run", line)
+    assert where in finding.message
+    assert "There is no function" not in finding.message
+
+
+@pytest.mark.parametrize("value", ["5", "make()", "api.run", "new Map()"])
+def test_a_run_that_is_no_function_is_said_to_be_none(findings: Findings, value: str) -> None:
+    found = findings(f"const make = () => 1, api = {{}};\nconst run = {value};")
+
+    assert [(finding.code, finding.line) for finding in found] == [("program.no_run", 2)]
+    assert "no function `run`" not in found[0].message
+
+
+def test_a_plain_function_in_a_block_is_seen_outside_and_an_async_one_is_not(findings: Findings) -> None:
+    run = "async function run(params) { return help(); }"
+
+    assert findings(f"if (1) {{ function help() {{ return 1; }} }}\n{run}") == ()
+    assert [f.code for f in findings(f"if (1) {{ async function help() {{ return 1; }} }}\n{run}")] == [
+        "program.unknown_function"
+    ]
+
+
+@pytest.mark.parametrize("parameters", ["params, context", "params, { logger }", "params, ctx = {}"])
+def test_a_second_parameter_that_is_not_used_passes(findings: Findings, parameters: str) -> None:
+    assert findings(f"async function run({parameters}) {{ return params; }}") == ()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "async function run(params) { const x = await list_customers(); console.log(x); }",
+        "async function run(params) { return await (async () => { console.log(await list_customers()); })(); }",
+        "async function main() { console.log(await list_customers()); }\nasync function run(params) { return main(); }",
+    ],
+)
+def test_a_program_that_only_prints_is_told_to_return(findings: Findings, program: str) -> None:
+    (finding,) = findings(program)
+
+    assert (finding.code, finding.severity) == ("program.no_return", "warning")
+    assert "console.log" in finding.hint
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r", "\u2028", "\u2029"])
+def test_every_line_end_of_the_language_counts(findings: Findings, end: str) -> None:
+    lines = ["// it's `fine`", "async function run(params) {", "  const a = 1;", "  return lst();", "}"]
+
+    assert [(f.code, f.line, f.column) for f in findings(end.join(lines))] == [("program.unknown_function", 4, 10)]
+
+
+@pytest.mark.parametrize("literal", ['"a\u2028b"', "'it\\'s\u2029'", "`x\u2028y`", '"don\'t \u2028 \u2029"'])
+def test_a_line_separator_in_a_literal_is_no_line_end(findings: Findings, literal: str) -> None:
+    found = findings(f"async function run(params) {{\n  const a = {literal};\n  return lst(a);\n}}")
+
+    assert [(f.code, f.line) for f in found] == [("program.unknown_function", 3)]
