@@ -31,18 +31,19 @@ _LITERAL_WORDS = frozenset({"true", "false", "null"})
 
 GLOBAL_NAMES = frozenset(
     """
-    AbortController AbortSignal AggregateError Array ArrayBuffer AsyncFunction AsyncGenerator Atomics BigInt
-    BigInt64Array BigUint64Array Blob Boolean BroadcastChannel Buffer Bun DataView Date Deno Error EvalError
-    EventSource File FileReader FinalizationRegistry Float16Array Float32Array Float64Array FormData Function
-    Generator GeneratorFunction Headers Infinity Int16Array Int32Array Int8Array Intl Iterator JSON Map Math
-    MessageChannel NaN Number Object Promise Proxy RangeError ReferenceError Reflect RegExp Request Response Set
-    ShadowRealm SharedArrayBuffer String Symbol SyntaxError Temporal TextDecoder TextEncoder TypeError URIError URL
-    URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet WebAssembly
-    WebSocket Worker XMLHttpRequest alert atob axios btoa clearImmediate clearInterval clearTimeout confirm crypto
-    decodeURI decodeURIComponent define document encodeURI encodeURIComponent escape exports fetch fs global
-    globalThis importScripts indexedDB isFinite isNaN localStorage location module navigator parseFloat parseInt
-    performance postMessage print process prompt queueMicrotask requestAnimationFrame require self sessionStorage
-    setImmediate setInterval setTimeout structuredClone unescape window
+    AbortController AbortSignal AggregateError Array ArrayBuffer AsyncDisposableStack AsyncFunction AsyncGenerator
+    Atomics BigInt BigInt64Array BigUint64Array Blob Boolean BroadcastChannel Buffer Bun DOMException DataView Date
+    Deno DisposableStack Error EvalError EventSource File FileReader FinalizationRegistry Float16Array Float32Array
+    Float64Array FormData Function Generator GeneratorFunction Headers Infinity Int16Array Int32Array Int8Array
+    InternalError Intl Iterator JSON Map Math MessageChannel NaN Number Object Promise Proxy RangeError
+    ReferenceError Reflect RegExp Request Response Set ShadowRealm SharedArrayBuffer String SuppressedError Symbol
+    SyntaxError Temporal TextDecoder TextEncoder TypeError URIError URL URLSearchParams Uint16Array Uint32Array
+    Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet WebAssembly WebSocket Worker XMLHttpRequest alert atob
+    axios btoa clearImmediate clearInterval clearTimeout confirm crypto dayjs decodeURI decodeURIComponent define
+    document encodeURI encodeURIComponent escape exports fetch fs global globalThis importScripts indexedDB isFinite
+    isNaN localStorage location module moment navigator parseFloat parseInt performance postMessage print process
+    prompt queueMicrotask requestAnimationFrame require self sessionStorage setImmediate setInterval setTimeout
+    structuredClone unescape window
     """.split()  # noqa: SIM905 - as a list it would be one word a line
 )
 """Globals of JavaScript, and of the browsers and servers that models have in mind."""

@@ -65,7 +65,9 @@ def read_wasm() -> bytes:
 def prelude_source() -> str:
     """The guest's JavaScript: the files in one function, so that they share a closed scope."""
     folder = Path(__file__).parent / "guest"
-    parts = [(folder / name).read_text(encoding="utf-8") for name in GUEST_FILES]
+    missing = (folder / "missing.json").read_text(encoding="utf-8")
+    parts = [f"const missingGlobals = {{ __proto__: null, ...{missing}}};"]
+    parts.extend((folder / name).read_text(encoding="utf-8") for name in GUEST_FILES)
     return '(function (consoleBuffer) {\n"use strict";\n' + "\n".join(parts) + "\n})"
 
 

@@ -34,60 +34,8 @@ const missingError = (what, instead) =>
 
 const valueError = (message) => codedError("execution.value", "ValueError", message);
 
-// Globals that models reach for. They stay undefined, so that `typeof` checks tell the truth;
-// a program that dies of their absence is told what to do instead.
-const TIMERS = "there are no timers; await the functions you call, and compute with Date values";
-const NETWORK = "there is no network; call one of the registered functions";
-const SYSTEM = "there is no system; everything a program needs is in `params` and the registered functions";
-const BROWSER = "there is no browser; return the value instead";
-const CODE = "code cannot be made or loaded at run time; write it into the program";
-const missingGlobals = {
-  __proto__: null,
-  setTimeout: TIMERS,
-  setInterval: TIMERS,
-  setImmediate: TIMERS,
-  clearTimeout: TIMERS,
-  clearInterval: TIMERS,
-  requestAnimationFrame: TIMERS,
-  performance: "there is no clock that runs; `Date.now()` is the time at which the job began",
-  fetch: NETWORK,
-  XMLHttpRequest: NETWORK,
-  WebSocket: NETWORK,
-  EventSource: NETWORK,
-  axios: NETWORK,
-  URL: "there is no URL parser; use string methods or a regular expression",
-  URLSearchParams: "there is no URL parser; use string methods or encodeURIComponent",
-  Intl: "formats for a locale are not known; return the plain value, or build the text with toFixed and string methods",
-  process: SYSTEM,
-  Deno: SYSTEM,
-  Bun: SYSTEM,
-  global: "name the global itself",
-  window: BROWSER,
-  document: BROWSER,
-  navigator: BROWSER,
-  localStorage: BROWSER,
-  sessionStorage: BROWSER,
-  alert: BROWSER,
-  require: CODE,
-  module: CODE,
-  exports: CODE,
-  eval: CODE,
-  WebAssembly: CODE,
-  Worker: "there are no threads; await several calls with Promise.all",
-  SharedArrayBuffer: "there are no threads; use an ArrayBuffer",
-  Atomics: "there are no threads",
-  Buffer: "use strings, or a Uint8Array",
-  TextEncoder: "use strings, or encodeURIComponent",
-  TextDecoder: "use strings, or decodeURIComponent",
-  crypto: "use Math.random, which is the same in every run of a job",
-  WeakRef: "hold the value itself",
-  FinalizationRegistry: "hold the value itself",
-  Temporal: "compute with Date values, which are in UTC",
-  _: "there are no libraries; use the methods of arrays and objects",
-  moment: "there are no libraries; compute with Date values",
-  dayjs: "there are no libraries; compute with Date values",
-};
-
+// The globals of `missing.json`, which models reach for, stay undefined, so that `typeof` checks tell
+// the truth; a program that dies of their absence is told what to do instead.
 const notDefined = new RegExpType("^'?([A-Za-z_$][A-Za-z0-9_$]*)'? is not defined$");
 
 function isObject(value) {

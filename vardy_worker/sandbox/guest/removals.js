@@ -4,7 +4,7 @@
 
 const Removed = (prototype) => {
   function Function() {
-    throw missingError("`Function`", CODE);
+    throw missingError("`Function`", missingGlobals.Function);
   }
   defineProperty(Function, "prototype", { __proto__: null, value: prototype, writable: false });
   defineProperty(prototype, "constructor", {
