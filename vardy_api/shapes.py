@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from vardy_worker.contracts.audit_chain import BrokenEntry
 from vardy_worker.contracts.base import Contract, JsonObject, JsonValue
 from vardy_worker.contracts.decision import Choice
 from vardy_worker.contracts.execution import ConsoleLine
@@ -234,6 +235,29 @@ class KeyList(Contract):
     """All keys, the revoked ones too."""
 
     items: tuple[KeyView, ...]
+
+
+class ChainCheckView(Contract):
+    """What a check of one chain of the audit trail found."""
+
+    chain: str
+    ok: bool
+    first: int | None = Field(None, description="number of the oldest entry that was checked; null without any")
+    last: int = Field(description="number of the newest entry that holds")
+    head: str = Field(description="hash of that entry")
+    erased: int = Field(0, description="entries whose text was erased")
+    broken: BrokenEntry | None = None
+
+
+class TrailCheckPage(Contract):
+    """The check of some chains, by name. `next` is the cursor of the following ones."""
+
+    items: tuple[ChainCheckView, ...]
+    next: str | None = None
+    chains: int = Field(description="how many chains there are")
+    trimmed_before: datetime | None = Field(
+        None, description="entries recorded before this time may be missing: they were trimmed"
+    )
 
 
 class QueueView(Contract):

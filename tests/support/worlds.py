@@ -12,13 +12,18 @@ from vardy_worker.contracts.status import TRANSITIONS, Status
 from vardy_worker.contracts.totals import HOUR_MS
 from vardy_worker.ports import Change, Changed, JobStore
 from vardy_worker.store.keys import Keys
+from vardy_worker.store.memory_documents import MemoryDocuments
 from vardy_worker.store.memory_jobs import MemoryJobStore
+from vardy_worker.store.redis_audit import RedisAuditTrail
+from vardy_worker.store.redis_documents import RedisDocuments
 from vardy_worker.store.redis_jobs import RedisJobStore
 
 if TYPE_CHECKING:
     from redis import Redis
 
     from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.ports import AuditTrail, Documents
+    from vardy_worker.store.memory_audit import MemoryAuditTrail
 
 
 class World(Protocol):
@@ -26,6 +31,12 @@ class World(Protocol):
 
     @property
     def store(self) -> JobStore: ...
+
+    @property
+    def documents(self) -> Documents: ...
+
+    @property
+    def trail(self) -> AuditTrail: ...
 
     def forward(self, seconds: float) -> None: ...
 
@@ -36,10 +47,19 @@ class MemoryWorld:
     def __init__(self) -> None:
         self._clock = StillClock()
         self._store = MemoryJobStore(self._clock)
+        self._documents = MemoryDocuments(self._store.audit)
 
     @property
     def store(self) -> MemoryJobStore:
         return self._store
+
+    @property
+    def documents(self) -> MemoryDocuments:
+        return self._documents
+
+    @property
+    def trail(self) -> MemoryAuditTrail:
+        return self._store.audit
 
     def forward(self, seconds: float) -> None:
         self._clock.forward(seconds)
@@ -60,12 +80,25 @@ class RedisWorld:
     def store(self) -> RedisJobStore:
         return self._store
 
+    @property
+    def documents(self) -> RedisDocuments:
+        return RedisDocuments(self.client, self.namespace)
+
+    @property
+    def trail(self) -> RedisAuditTrail:
+        return RedisAuditTrail(self.client, self.namespace)
+
     def forward(self, seconds: float) -> None:
         milliseconds = int(seconds * 1000)
         for key in cast("list[bytes]", list(self.client.scan_iter(f"{self.namespace}:*"))):
             left = self.client.pttl(key)
             if left >= 0:
                 self.client.pexpire(key, max(left - milliseconds, 0))
+        log = cast("list[tuple[bytes, Any]]", self.client.xrange(self._keys.audit_log))
+        self.client.delete(self._keys.audit_log)
+        for place, fields in log:
+            at_ms, _, order = place.decode().partition("-")
+            self.client.xadd(self._keys.audit_log, fields, id=f"{int(at_ms) - milliseconds}-{order}")
         for index in (self._keys.due, self._keys.expiring):
             for job_id in cast("list[bytes]", self.client.zrange(index, 0, -1)):
                 self.client.zincrby(index, -milliseconds, job_id)

@@ -4,6 +4,7 @@ All are synchronous: the worker runs each job in a thread, and the API calls the
 in its thread pool. Only `ChangeFeed` is asynchronous, so that waiting costs no thread.
 """
 
+from vardy_worker.ports.audit import AuditTrail, ChainPart, LogLine
 from vardy_worker.ports.clock import Clock
 from vardy_worker.ports.documents import ChangeFeed, Document, Documents, Presence, WorkerSeen
 from vardy_worker.ports.functions import (
@@ -39,11 +40,13 @@ from vardy_worker.ports.sandbox import Sandbox
 
 __all__ = [
     "KEEP",
+    "AuditTrail",
     "BadArguments",
     "CallFailed",
     "CallOk",
     "CallOutcome",
     "CallUnknown",
+    "ChainPart",
     "Change",
     "ChangeFeed",
     "Changed",
@@ -60,6 +63,7 @@ __all__ = [
     "JobStore",
     "Keep",
     "KeyReused",
+    "LogLine",
     "Missing",
     "Model",
     "NotClaimed",

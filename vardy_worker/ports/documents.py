@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from vardy_worker.contracts.audit import AuditNote
     from vardy_worker.contracts.base import JsonObject
 
 
@@ -27,9 +28,18 @@ class Documents(Protocol):
         """The newest version."""
 
     def put(
-        self, collection: str, name: str, value: JsonObject, *, expect_version: int | None = None
+        self,
+        collection: str,
+        name: str,
+        value: JsonObject,
+        *,
+        expect_version: int | None = None,
+        audit: Sequence[AuditNote] = (),
     ) -> Document | None:
-        """Stores a new version; None when `expect_version` (0: must not exist) is not the newest."""
+        """Stores a new version; None when `expect_version` (0: must not exist) is not the newest.
+
+        The audit entries are appended to the chain of settings in the same step, as in `delete`.
+        """
 
     def versions(self, collection: str, name: str) -> Sequence[Document]:
         """All versions, oldest first."""
@@ -37,7 +47,7 @@ class Documents(Protocol):
     def all(self, collection: str) -> Sequence[Document]:
         """The newest version of each, by name."""
 
-    def delete(self, collection: str, name: str) -> bool:
+    def delete(self, collection: str, name: str, *, audit: Sequence[AuditNote] = ()) -> bool:
         """Deletes all versions; False when there were none."""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from vardy_worker.contracts.audit import AuditNote
     from vardy_worker.contracts.events import Event
     from vardy_worker.contracts.job import ConsoleRecord, JobFilter, JobPage, JobRecord
     from vardy_worker.contracts.journal import EffectRecord, JournalEntry
@@ -54,6 +55,8 @@ class Change:
     """Refuses the change (`Conflict`) when a cancel was requested."""
     durable: bool = False
     """Waits until the server has written the change to its append-only file, where it can."""
+    audit: Sequence[AuditNote] = ()
+    """Entries of the audit trail, appended to the job's chain in the same step."""
     correction: TotalsCorrection | None = None
     """Corrects the requester's totals in the same step."""
 
@@ -143,9 +146,9 @@ class JobStore(Protocol):
     """
 
     def submit(
-        self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int
+        self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int, audit: Sequence[AuditNote] = ()
     ) -> Submitted | Replayed | KeyReused:
-        """Stores a new `QUEUED` job, its index entries and its due time, in one step."""
+        """Stores a new `QUEUED` job, its index entries, its due time and its audit entries, in one step."""
 
     def submitted_under(self, claim: IdempotencyClaim) -> Replayed | KeyReused | None:
         """What `submit` would answer for a key that was used before; None for one that was not."""
@@ -171,8 +174,10 @@ class JobStore(Protocol):
     def heartbeat(self, job_id: str, *, fence: int, lease_ms: int) -> bool:
         """Prolongs the lease; False when the fence is no longer the newest."""
 
-    def request_cancel(self, job_id: str, *, by: str) -> bool:
+    def request_cancel(self, job_id: str, *, by: str, audit: Sequence[AuditNote] = ()) -> bool:
         """Marks a `RUNNING` or `COMMITTING` job; whoever holds it stops at the next safe point.
+
+        Only the first mark appends the audit entries.
 
         One that nobody holds, because it waits for its next try, is due at once.
         """

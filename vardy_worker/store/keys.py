@@ -74,6 +74,37 @@ class Keys:
         digest = hashlib.sha256(f"{len(scope)}:{scope}:{key}".encode()).hexdigest()
         return f"{self.namespace}:idempotency:{digest}"
 
+    # --- the audit trail --------------------------------------------------------------
+
+    def audit_chain(self, chain: str) -> str:
+        """List: JSON of each `AuditEntry` of a chain that was not trimmed, oldest first."""
+        return f"{self.namespace}:audit:chain:{chain}"
+
+    @property
+    def audit_heads(self) -> str:
+        """Hash: chain → number and hash of its newest entry, as `5 3f2a…`."""
+        return f"{self.namespace}:audit:heads"
+
+    @property
+    def audit_anchors(self) -> str:
+        """Hash: chain → number and hash of its last entry that was trimmed; absent while none was."""
+        return f"{self.namespace}:audit:anchors"
+
+    @property
+    def audit_chains(self) -> str:
+        """Sorted set without scores: names of all chains, in their order."""
+        return f"{self.namespace}:audit:chains"
+
+    @property
+    def audit_log(self) -> str:
+        """Stream: chain and number of every entry, in order of recording, by the server's clock."""
+        return f"{self.namespace}:audit:log"
+
+    @property
+    def audit_trimmed(self) -> str:
+        """String: entries recorded before this time (ms) may have been trimmed."""
+        return f"{self.namespace}:audit:trimmed"
+
     # --- documents and workers -------------------------------------------------------
 
     def document(self, collection: str, name: str) -> str:

@@ -6,11 +6,15 @@ import copy
 import threading
 from typing import TYPE_CHECKING
 
+from vardy_worker.clock import SystemClock
+from vardy_worker.contracts.audit import SETTINGS, AuditState
 from vardy_worker.ports import Document
+from vardy_worker.store.memory_audit import MemoryAuditTrail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from vardy_worker.contracts.audit import AuditNote
     from vardy_worker.contracts.base import JsonObject
     from vardy_worker.ports import Clock, WorkerSeen
 
@@ -18,7 +22,9 @@ if TYPE_CHECKING:
 class MemoryDocuments:
     """The `Documents` port without a server."""
 
-    def __init__(self) -> None:
+    def __init__(self, audit: MemoryAuditTrail | None = None) -> None:
+        """`audit` is where entries go; by default a trail of its own."""
+        self.audit = audit or MemoryAuditTrail(SystemClock())
         self._lock = threading.Lock()
         self._stored: dict[tuple[str, str], list[JsonObject]] = {}
 
@@ -28,13 +34,21 @@ class MemoryDocuments:
         return versions[-1] if versions else None
 
     def put(
-        self, collection: str, name: str, value: JsonObject, *, expect_version: int | None = None
+        self,
+        collection: str,
+        name: str,
+        value: JsonObject,
+        *,
+        expect_version: int | None = None,
+        audit: Sequence[AuditNote] = (),
     ) -> Document | None:
         """See `Documents.put`."""
         with self._lock:
             stored = self._stored.get((collection, name), [])
             if expect_version not in {None, len(stored)}:
                 return None
+            before, after = AuditState(version=len(stored)), AuditState(version=len(stored) + 1)
+            self.audit.append(SETTINGS, audit, before=before, after=after)
             self._stored[collection, name] = [*stored, copy.deepcopy(value)]
             return Document(name=name, version=len(stored) + 1, value=value)
 
@@ -50,10 +64,15 @@ class MemoryDocuments:
             names = sorted(name for its_collection, name in self._stored if its_collection == collection)
         return [document for name in names if (document := self.get(collection, name))]
 
-    def delete(self, collection: str, name: str) -> bool:
+    def delete(self, collection: str, name: str, *, audit: Sequence[AuditNote] = ()) -> bool:
         """See `Documents.delete`."""
         with self._lock:
-            return self._stored.pop((collection, name), None) is not None
+            stored = self._stored.pop((collection, name), None)
+            if stored is not None:
+                self.audit.append(
+                    SETTINGS, audit, before=AuditState(version=len(stored)), after=AuditState(version=0)
+                )
+            return stored is not None
 
 
 class MemoryPresence:

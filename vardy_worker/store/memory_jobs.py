@@ -7,6 +7,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from vardy_worker.contracts.audit import AuditState
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.job import SCHEMA, JobPage
 from vardy_worker.contracts.status import Status
@@ -38,11 +39,13 @@ from vardy_worker.store.codec import (
 from vardy_worker.store.cursor import make_cursor, read_cursor
 from vardy_worker.store.events import event_place
 from vardy_worker.store.keys import status_index
+from vardy_worker.store.memory_audit import MemoryAuditTrail
 from vardy_worker.store.memory_totals import MemoryTotals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from vardy_worker.contracts.audit import AuditNote
     from vardy_worker.contracts.job import ConsoleRecord, JobFilter, JobRecord
     from vardy_worker.contracts.journal import EffectRecord, JournalEntry
     from vardy_worker.contracts.totals import CountedPlan, EffectTotals
@@ -66,6 +69,10 @@ class _Job:
     def status(self) -> Status:
         return Status(json.loads(self.fields["status"]))
 
+    @property
+    def state(self) -> AuditState:
+        return AuditState(status=self.status, version=self.number("version"))
+
     def put(self, **values: object) -> None:
         self.fields |= {name: dump_json(value) for name, value in values.items()}
 
@@ -73,8 +80,11 @@ class _Job:
 class MemoryJobStore:
     """The `JobStore` port without a server; the clock stands for the server's."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, audit: MemoryAuditTrail | None = None) -> None:
+        """`audit` is where entries go; by default a trail of its own."""
         self._clock = clock
+        self.audit = audit or MemoryAuditTrail(clock)
+        self.audit.job_is_there = lambda job_id: self._job(job_id) is not None
         self._lock = threading.RLock()
         self._jobs: dict[str, _Job] = {}
         self._due: dict[str, int] = {}
@@ -88,7 +98,7 @@ class MemoryJobStore:
             self._listeners.append(listener)
 
     def submit(
-        self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int
+        self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int, audit: Sequence[AuditNote] = ()
     ) -> Submitted | Replayed | KeyReused:
         """See `JobStore.submit`."""
         if record.status is not Status.QUEUED:
@@ -106,6 +116,7 @@ class MemoryJobStore:
                 self._claims[claim.scope, claim.key] = (record.id, claim.body_sha256, until_ms)
             self._jobs[record.id] = _Job(fields, frozenset(record_indexes(record)))
             self._due[record.id] = due_at_ms
+            self.audit.append(record.id, audit, before=None, after=AuditState(status=record.status, version=1))
             return Submitted(record.id)
 
     def submitted_under(self, claim: IdempotencyClaim) -> Replayed | KeyReused | None:
@@ -157,6 +168,9 @@ class MemoryJobStore:
             return Changed(version=version + 1)
 
     def _apply(self, job: _Job, change: Change, fields: dict[str, bytes]) -> None:
+        before = job.state
+        after = AuditState(status=change.to or before.status, version=before.version + 1)
+        self.audit.append(change.job_id, change.audit, before=before, after=after)
         job.fields |= fields
         job.put(version=job.number("version") + 1, status=change.to or job.status)
         job.effects |= {effect.seq: effect for effect in change.effects}
@@ -220,7 +234,7 @@ class MemoryJobStore:
             self._due[job_id] = ends
             return True
 
-    def request_cancel(self, job_id: str, *, by: str) -> bool:
+    def request_cancel(self, job_id: str, *, by: str, audit: Sequence[AuditNote] = ()) -> bool:
         """See `JobStore.request_cancel`."""
         with self._lock:
             job = self._job(job_id)
@@ -228,6 +242,7 @@ class MemoryJobStore:
                 return False
             if json.loads(job.fields.get("cancel_requested_by", b'""')):
                 return True
+            self.audit.append(job_id, audit, before=job.state, after=job.state)
             job.put(cancel_requested_by=by)
             if job.number("lease_until_ms") == 0:
                 job.put(not_before_ms=0)

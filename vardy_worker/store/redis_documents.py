@@ -10,6 +10,7 @@ from vardy_worker.ports import Document
 from vardy_worker.store.codec import dump_json
 from vardy_worker.store.connection import translated
 from vardy_worker.store.keys import Keys
+from vardy_worker.store.redis_audit import AuditWriter, until_unmoved
 from vardy_worker.store.scripts import Scripts
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from redis import Redis
 
+    from vardy_worker.contracts.audit import AuditNote
     from vardy_worker.contracts.base import JsonObject
     from vardy_worker.store.scripts import Arg
 
@@ -31,26 +33,46 @@ class RedisDocuments:
         self._client = client
         self._keys = Keys(namespace)
         self._scripts = Scripts(client, replicas=replicas)
+        self._audit = AuditWriter(client, self._keys)
 
     def get(self, collection: str, name: str) -> Document | None:
         """See `Documents.get`."""
         return next(iter(self._newest(collection, [name])), None)
 
     def put(
-        self, collection: str, name: str, value: JsonObject, *, expect_version: int | None = None
+        self,
+        collection: str,
+        name: str,
+        value: JsonObject,
+        *,
+        expect_version: int | None = None,
+        audit: Sequence[AuditNote] = (),
     ) -> Document | None:
         """See `Documents.put`."""
         token = secrets.token_urlsafe(12)
-        return self.send_put(collection, name, value, token, expect_version=expect_version)
+        return self.send_put(collection, name, value, token, expect_version=expect_version, audit=audit)
 
     def send_put(
-        self, collection: str, name: str, value: JsonObject, token: str, *, expect_version: int | None = None
+        self,
+        collection: str,
+        name: str,
+        value: JsonObject,
+        token: str,
+        *,
+        expect_version: int | None = None,
+        audit: Sequence[AuditNote] = (),
     ) -> Document | None:
         """One sending of a `put`; every sending with the same token has the same effect once."""
         keys = [self._keys.document(collection, name), self._keys.collection(collection), self._keys.receipt(token)]
         expected = "" if expect_version is None else expect_version
         args: list[Arg] = [name, dump_json(value), expected, RECEIPT_MS]
-        version = self._scripts.run_safely("put_document", keys, args, fsync=False)
+
+        def send() -> int:
+            entries = self._audit.of_document(keys[0], audit)
+            reply = self._scripts.run_safely("put_document", [*keys, *entries.keys], [*args, entries.arg], fsync=False)
+            return int(reply)
+
+        version = until_unmoved(send, lambda reply: reply < 0)
         return Document(name=name, version=version, value=value) if version else None
 
     def versions(self, collection: str, name: str) -> Sequence[Document]:
@@ -65,14 +87,20 @@ class RedisDocuments:
             names = self._client.smembers(self._keys.collection(collection))
         return self._newest(collection, sorted(name.decode() for name in names))  # type: ignore[union-attr] # the same
 
-    def delete(self, collection: str, name: str) -> bool:
+    def delete(self, collection: str, name: str, *, audit: Sequence[AuditNote] = ()) -> bool:
         """See `Documents.delete`."""
-        return self.send_delete(collection, name, secrets.token_urlsafe(12))
+        return self.send_delete(collection, name, secrets.token_urlsafe(12), audit=audit)
 
-    def send_delete(self, collection: str, name: str, token: str) -> bool:
+    def send_delete(self, collection: str, name: str, token: str, *, audit: Sequence[AuditNote] = ()) -> bool:
         """One sending of a `delete`; every sending with the same token has the same effect once."""
         keys = [self._keys.document(collection, name), self._keys.collection(collection), self._keys.receipt(token)]
-        return bool(self._scripts.run_safely("delete_document", keys, [name, RECEIPT_MS], fsync=False))
+
+        def send() -> int:
+            entries = self._audit.of_document(keys[0], audit, deleted=True)
+            args: list[Arg] = [name, RECEIPT_MS, entries.arg]
+            return int(self._scripts.run_safely("delete_document", [*keys, *entries.keys], args, fsync=False))
+
+        return bool(until_unmoved(send, lambda reply: reply < 0))
 
     def _newest(self, collection: str, names: Sequence[str]) -> list[Document]:
         with translated():

@@ -35,6 +35,7 @@ from vardy_worker.store.codec import (
 from vardy_worker.store.connection import translated
 from vardy_worker.store.events import event_place
 from vardy_worker.store.keys import Keys, status_index
+from vardy_worker.store.redis_audit import AuditWriter, until_unmoved
 from vardy_worker.store.redis_listing import RedisListing
 from vardy_worker.store.redis_totals import RedisTotals
 from vardy_worker.store.scripts import Scripts
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
     from redis import Redis
 
+    from vardy_worker.contracts.audit import AuditNote
     from vardy_worker.contracts.events import Event
     from vardy_worker.contracts.job import JobFilter, JobPage, JobRecord
     from vardy_worker.contracts.totals import CountedPlan, EffectTotals
@@ -71,6 +73,7 @@ class RedisJobStore:
         self._client = client
         self._keys = Keys(namespace)
         self._scripts = Scripts(client, replicas=replicas)
+        self._audit = AuditWriter(client, self._keys)
         self._listing = RedisListing(self._keys, self._scripts)
         self._totals = RedisTotals(client, self._keys, self._scripts)
         self._job_prefix = self._keys.job("")
@@ -81,7 +84,7 @@ class RedisJobStore:
         return self._scripts.fsync
 
     def submit(
-        self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int
+        self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int, audit: Sequence[AuditNote] = ()
     ) -> Submitted | Replayed | KeyReused:
         """See `JobStore.submit`."""
         if record.status is not Status.QUEUED:
@@ -102,8 +105,9 @@ class RedisJobStore:
         for field, value in encode_record(record).items():
             args += (field, value)
         claim_key = self._keys.idempotency(claim.scope, claim.key) if claim else ""
-        submit_keys = [self._keys.job(record.id), self._keys.due, claim_key]
-        outcome, job_id = self._scripts.run_safely("submit", submit_keys, args, fsync=False)
+        entries = self._audit.of_new_job(record.id, audit)
+        submit_keys = [self._keys.job(record.id), self._keys.due, claim_key, *entries.keys]
+        outcome, job_id = self._scripts.run_safely("submit", submit_keys, [*args, entries.arg], fsync=False)
         kinds: dict[bytes, type[Submitted | Replayed | KeyReused]] = {
             b"submitted": Submitted,
             b"replayed": Replayed,
@@ -160,7 +164,15 @@ class RedisJobStore:
             self._keys.expiring_indexes,
             self._keys.corrections(change.correction.user) if change.correction else "",
         ]
-        reply = self._scripts.run_safely("change", keys, self._change_args(change, token), fsync=change.durable)
+        args = self._change_args(change, token)
+
+        def send() -> list[Any]:
+            entries = self._audit.of_job(job_id, change.audit, change.to)
+            return self._scripts.run_safely(  # type: ignore[no-any-return] # a script's reply
+                "change", [*keys, *entries.keys], [*args, entries.arg], fsync=change.durable
+            )
+
+        reply = until_unmoved(send, lambda answer: answer[0] == b"moved")
         match reply[0]:
             case b"changed":
                 return Changed(version=reply[1])
@@ -239,10 +251,16 @@ class RedisJobStore:
         keys = [self._keys.job(job_id), self._keys.due]
         return bool(self._scripts.run("heartbeat", keys, [job_id, fence, lease_ms]))
 
-    def request_cancel(self, job_id: str, *, by: str) -> bool:
+    def request_cancel(self, job_id: str, *, by: str, audit: Sequence[AuditNote] = ()) -> bool:
         """See `JobStore.request_cancel`."""
         keys = [self._keys.job(job_id), self._keys.events(job_id), self._keys.due]
-        return bool(self._scripts.run("request_cancel", keys, [job_id, self._keys.changed, dump_json(by)]))
+
+        def send() -> int:
+            entries = self._audit.of_mark(job_id, audit)
+            args: list[Arg] = [job_id, self._keys.changed, dump_json(by), entries.arg]
+            return int(self._scripts.run("request_cancel", [*keys, *entries.keys], args))
+
+        return bool(until_unmoved(send, lambda answer: answer < 0))
 
     def take_due(self, *, limit: int, hide_ms: int, hide_queued_ms: int | None = None) -> Sequence[DueJob]:
         """See `JobStore.take_due`."""

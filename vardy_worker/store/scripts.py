@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
@@ -27,10 +28,19 @@ REPLICAS_WAIT_MS: Final = 1500
 Arg = str | bytes | int
 
 
+_INCLUDE: Final = re.compile(r"^-- include: (\w+)$", re.MULTILINE)
+"""A line of a script that stands for a file of `lua/include/`: the server knows no modules."""
+
+
 @cache
 def script(name: str) -> tuple[str, str]:
-    """Text and SHA-1 of a script, by its file name without `.lua`."""
-    text = (files("vardy_worker.store") / "lua" / f"{name}.lua").read_text(encoding="utf-8")
+    """Text and SHA-1 of a script, by its file name without `.lua`, with what it includes."""
+    folder = files("vardy_worker.store") / "lua"
+
+    def included(line: re.Match[str]) -> str:
+        return (folder / "include" / f"{line[1]}.lua").read_text(encoding="utf-8")
+
+    text = _INCLUDE.sub(included, (folder / f"{name}.lua").read_text(encoding="utf-8"))
     return text, hashlib.sha1(text.encode()).hexdigest()  # noqa: S324 - the name EVALSHA asks for
 
 

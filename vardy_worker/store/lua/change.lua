@@ -16,7 +16,11 @@
 --     [14] [15] [16] [17] numbers of fields, effects, journal entries, events
 --     [18] JSON of a correction  [19] keep it for (ms)
 --     then pairs of field and JSON, pairs of position and JSON, JSON entries, JSON events
+--     The last keys and the last argument: see `include/audit`; the state is "STATUS version".
 -- Result: {"changed", version} | {"conflict", status, version, fence, who asked to cancel (JSON)} | {"missing"}
+--     | {"moved"}
+
+-- include: audit
 
 local job = KEYS[1]
 local token, id, prefix = ARGV[1], ARGV[2], ARGV[3]
@@ -46,6 +50,9 @@ if not string.find(ARGV[5], '|' .. status .. '|', 1, true)
   or (ARGV[8] ~= '' and tonumber(ARGV[8]) ~= version)
   or (ARGV[13] == '1' and cancelled_by ~= '""') then
   return {'conflict', status, version, fence, cancelled_by}
+end
+if audit_moved(status .. ' ' .. version) then
+  return {'moved'}
 end
 
 version = version + 1
@@ -106,5 +113,6 @@ else
   end
 end
 
+append_audit()
 redis.call('PUBLISH', ARGV[4], id)
 return {'changed', version}

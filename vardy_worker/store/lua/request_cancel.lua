@@ -5,7 +5,10 @@
 --
 -- KEYS[1] job  [2] events  [3] due
 -- ARGV[1] job id  [2] change channel  [3] who asks, as JSON
--- Result: 1, or 0 when the job is neither RUNNING nor COMMITTING
+--     The last keys and the last argument: see `include/audit`; the state is the status.
+-- Result: 1, or 0 when the job is neither RUNNING nor COMMITTING, or -1 when the chain has moved
+
+-- include: audit
 
 local record = redis.call('HMGET', KEYS[1], 'status', 'cancel_requested_by', 'lease_until_ms')
 if record[1] ~= '"RUNNING"' and record[1] ~= '"COMMITTING"' then
@@ -14,6 +17,10 @@ end
 if record[2] and record[2] ~= '""' then
   return 1
 end
+if audit_moved(string.sub(record[1], 2, -2)) then
+  return -1
+end
+append_audit()
 redis.call('HSET', KEYS[1], 'cancel_requested_by', ARGV[3])
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))

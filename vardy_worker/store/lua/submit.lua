@@ -6,13 +6,20 @@
 --     [5] SHA-256 of the body  [6] keep the Idempotency-Key for (ms)
 --     [7] prefix of job keys  [8] number of indexes, then their names
 --     then pairs of field and JSON
--- Result: {"submitted", job id} | {"replayed", job id} | {"key_reused", job id}
+--     The last keys and the last argument: see `include/audit`; the state is "".
+-- Result: {"submitted", job id} | {"replayed", job id} | {"key_reused", job id} | {"moved"}
+
+-- include: audit
 
 local job, due, claim = KEYS[1], KEYS[2], KEYS[3]
 local id, prefix, created = ARGV[1], ARGV[2], ARGV[3]
 
 if redis.call('EXISTS', job) == 1 then
   return {'submitted', id}
+end
+
+if audit_moved('') then
+  return {'moved'}
 end
 
 if claim ~= '' then
@@ -32,6 +39,7 @@ for _ = 1, indexes do
   redis.call('ZADD', prefix .. ARGV[at], created, id)
   at = at + 1
 end
-redis.call('HSET', job, unpack(ARGV, at))
+redis.call('HSET', job, unpack(ARGV, at, #ARGV - 1))
 redis.call('ZADD', due, ARGV[4], id)
+append_audit()
 return {'submitted', id}
