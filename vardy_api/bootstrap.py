@@ -20,6 +20,7 @@ from vardy_worker.queue import CeleryQueue, make_celery
 from vardy_worker.rules import CelRules
 from vardy_worker.store.connection import connect
 from vardy_worker.store.feed import RedisChangeFeed
+from vardy_worker.store.redis_audit import RedisAuditTrail
 from vardy_worker.store.redis_documents import RedisDocuments
 from vardy_worker.store.redis_jobs import RedisJobStore
 from vardy_worker.store.redis_presence import RedisPresence
@@ -51,6 +52,7 @@ def build_api(settings: Settings) -> Api:
     ports = Ports(
         store=RedisJobStore(client, settings.namespace, replicas=settings.journal_replicas),
         documents=documents,
+        audit=RedisAuditTrail(client, settings.namespace),
         presence=RedisPresence(client, settings.namespace),
         feed=feed,
         queue=queue,

@@ -84,7 +84,7 @@ class Vardy(LibraryClient):
         self._via: Via = via
         self._pause = pause
         self._now = now
-        headers = {"User-Agent": "vardy-python", "Accept": "application/json"}
+        headers = {"User-Agent": "vardy-python", "Accept": "application/json", "Vardy-Via": via}
         if key:
             headers["Authorization"] = f"Bearer {key}"
         try:

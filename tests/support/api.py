@@ -109,13 +109,15 @@ class ApiWorld:
     def __init__(self, loop: LoopThread, **settings: Any) -> None:
         self.clock = StillClock()
         self.store = MemoryJobStore(self.clock)
-        self.documents = MemoryDocuments()
+        self.trail = self.store.audit
+        self.documents = MemoryDocuments(self.trail)
         self.presence = MemoryPresence(self.clock)
         self.queue = MemoryQueue(self.clock)
         publish_catalogue(self.documents, CATALOGUE)
         ports = Ports(
             store=self.store,
             documents=self.documents,
+            audit=self.trail,
             presence=self.presence,
             feed=MemoryChangeFeed(self.store),
             queue=self.queue,

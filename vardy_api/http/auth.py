@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -30,7 +31,9 @@ UseCases = Annotated[Operations, Depends(operations)]
 
 async def _caller(request: Request, use: UseCases, _: Annotated[object, Depends(_bearer)]) -> Caller:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    return await run_in_threadpool(use.keys.authenticate, token.strip() if scheme.lower() == "bearer" else "")
+    caller = await run_in_threadpool(use.keys.authenticate, token.strip() if scheme.lower() == "bearer" else "")
+    via = "cli" if request.headers.get("vardy-via", "").strip().lower() == "cli" else "api"
+    return replace(caller, via=via, address=request.client.host if request.client else "")
 
 
 Authenticated = Annotated[Caller, Depends(_caller)]

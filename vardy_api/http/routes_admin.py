@@ -36,7 +36,7 @@ def create_key(
 ) -> Response:
     """The secret is in this answer and nowhere else: Vardy keeps only its hash."""
     caller.need(Scope.ADMIN)
-    key, token = use.keys.create(request)
+    key, token = use.keys.create(request, caller)
     return body(NewKeyView(**key_view(key).model_dump(), key=token), status=201, headers={"Cache-Control": "no-store"})
 
 

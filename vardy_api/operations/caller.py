@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from vardy_worker.contracts.audit import Origin
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.user import Scope
 
@@ -17,9 +18,16 @@ SEES_EVERY_JOB = frozenset({Scope.READ, Scope.DECIDE, Scope.OPERATE})
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An authenticated API key."""
+    """An authenticated API key, and from where it is used: the surface and the client's address."""
 
     key: ApiKey
+    via: str = "api"
+    address: str = ""
+
+    @property
+    def origin(self) -> Origin:
+        """The same for the audit trail."""
+        return Origin(via=self.via, key_id=self.key.id, address=self.address)
 
     def has(self, *scopes: Scope) -> bool:
         """Whether the key has one of the scopes."""

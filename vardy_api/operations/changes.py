@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from vardy_worker.contracts.errors import QueueUnavailable, RequestError
@@ -47,6 +48,7 @@ class Changes:
                 raise
             if change is None:
                 return job
+            change = replace(change, audit=tuple(note.done_from(caller.origin) for note in change.audit))
             if isinstance(self._store.change(change), Changed):
                 if change.to is Status.COMMITTING:
                     self.publish("commit", job_id)

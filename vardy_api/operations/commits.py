@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from vardy_api.operations.decisions import own_job_or_operator
 from vardy_worker import verbs
+from vardy_worker.contracts.audit import Action, AuditNote
 from vardy_worker.contracts.user import Scope
 
 if TYPE_CHECKING:
@@ -47,12 +48,21 @@ class CommitOperations:
         def verb(job: JobRecord) -> Change | None:
             own_job_or_operator(caller, job)
             change = verbs.cancel(job, by=by, now_ms=self._clock.now_ms(), retain_seconds=self._retain_seconds)
-            if change is None and not self._store.request_cancel(job_id, by=by):
+            if change is None and not self._store.request_cancel(job_id, by=by, audit=[self._wish(caller, job, by)]):
                 # It ended between the look and the request.
                 return verb(self._jobs.find(caller, job_id))
             return change
 
         return self._changes.apply(caller, job_id, verb)
+
+    def _wish(self, caller: Caller, job: JobRecord, by: str) -> AuditNote:
+        return AuditNote(
+            action=Action.JOB_CANCEL_REQUESTED,
+            at_ms=self._clock.now_ms(),
+            by=by,
+            origin=caller.origin,
+            digest=job.digest,
+        )
 
     def requeue(self, caller: Caller, job_id: str, *, user: User | None) -> JobRecord:
         """Starts a commit again at the first effect that is not done."""

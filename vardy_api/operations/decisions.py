@@ -91,7 +91,7 @@ class DecisionOperations:
         be used, and all that `verbs.commit_planned` raises.
         """
         caller.need(Scope.SUBMIT, Scope.OPERATE)
-        caller.person(user)
+        by = caller.person(user).id
 
         def verb(job: JobRecord) -> Change:
             own_job_or_operator(caller, job)
@@ -104,6 +104,7 @@ class DecisionOperations:
                 policy=self._evaluate(job),
                 now_ms=self._clock.now_ms(),
                 approval_ttl_seconds=self._approval_ttl_seconds,
+                by=by,
                 retain_seconds=self._retain_seconds,
             )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from vardy_api.operations.audit import AuditOperations
 from vardy_api.operations.catalogue import CatalogueReader
 from vardy_api.operations.changes import Changes
 from vardy_api.operations.commits import CommitOperations
@@ -14,13 +15,14 @@ from vardy_api.operations.keys import KeyOperations
 from vardy_api.operations.programs import ProgramOperations
 from vardy_api.operations.prompts import PromptOperations
 from vardy_api.operations.recipes import RecipeOperations
+from vardy_api.operations.rule_tests import RuleTestOperations
 from vardy_api.operations.rules import RuleOperations
 from vardy_api.operations.service import ServiceOperations
 from vardy_api.operations.submit import SubmitOperations
 from vardy_worker.active_rules import ActiveRules
 
 if TYPE_CHECKING:
-    from vardy_worker.ports import ChangeFeed, Clock, Documents, JobStore, Presence, Queue, RuleEngine
+    from vardy_worker.ports import AuditTrail, ChangeFeed, Clock, Documents, JobStore, Presence, Queue, RuleEngine
     from vardy_worker.settings import Settings
 
 
@@ -30,6 +32,7 @@ class Ports:
 
     store: JobStore
     documents: Documents
+    audit: AuditTrail
     presence: Presence
     feed: ChangeFeed
     queue: Queue
@@ -48,9 +51,11 @@ class Operations:
     programs: ProgramOperations
     recipes: RecipeOperations
     rules: RuleOperations
+    rule_tests: RuleTestOperations
     catalogue: CatalogueReader
     prompts: PromptOperations
     keys: KeyOperations
+    audit: AuditOperations
     service: ServiceOperations
 
 
@@ -87,8 +92,10 @@ def make_operations(ports: Ports, settings: Settings) -> Operations:
             ports.documents, catalogue, jobs, ports.clock, program_bytes_max=settings.limits.program_bytes_max
         ),
         rules=RuleOperations(ports.documents, ports.engine, catalogue, ports.clock),
+        rule_tests=RuleTestOperations(ports.store, jobs, ports.engine, catalogue),
         catalogue=catalogue,
         prompts=PromptOperations(catalogue, settings.limits),
         keys=KeyOperations(ports.documents, ports.clock),
+        audit=AuditOperations(ports.audit),
         service=ServiceOperations(ports.store, ports.queue, ports.presence, ports.clock),
     )

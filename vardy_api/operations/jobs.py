@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from anyio.to_thread import run_sync
 
 from vardy_api.operations.caller import Caller
+from vardy_worker.contracts.audit import Origin
 from vardy_worker.contracts.errors import RequestError, StoreUnavailable
 from vardy_worker.contracts.ids import JOB_ID
 from vardy_worker.contracts.job import ConsoleRecord
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 5.0
 """A waiting request looks at the store at least this often: the feed is only a hint."""
+
+
+_READ_BY_API = Origin(via="api")
 
 
 def job_not_found(job_id: str) -> RequestError:
@@ -63,7 +68,7 @@ class JobOperations:
         if change is None:
             return job
         try:
-            self._store.change(change)
+            self._store.change(replace(change, audit=tuple(note.done_from(_READ_BY_API) for note in change.audit)))
         except StoreUnavailable:
             return job.model_copy(update={"status": change.to, **change.set})
         return self._store.get(job.id) or job

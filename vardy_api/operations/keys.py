@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from vardy_api.operations.caller import Caller
+from vardy_worker.contracts.audit import Action, AuditNote, Origin
 from vardy_worker.contracts.base import sha256_text
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.ids import new_id, new_token
@@ -31,6 +32,8 @@ log = get_logger(__name__)
 _TOKEN = re.compile(r"^vk_([0-9A-HJKMNP-TV-Z]{26})_[A-Za-z0-9_-]{20,200}$")
 _NO_HASH = "0" * 64
 TOKEN_CHARACTERS_MIN = 16
+BOOTSTRAP = "bootstrap"
+"""Who makes a key in the store itself, before anybody can authenticate."""
 
 
 def _key_id(token: str) -> str:
@@ -63,11 +66,14 @@ class KeyOperations:
             raise RequestError("The API key has expired.", code="auth.invalid")
         return Caller(key)
 
-    def create(self, request: KeyCreate) -> tuple[ApiKey, str]:
-        """A new key and its token, which is shown once and cannot be read again."""
+    def create(self, request: KeyCreate, caller: Caller | None = None) -> tuple[ApiKey, str]:
+        """A new key and its token, which is shown once and cannot be read again.
+
+        Without a caller it is made in the store itself, as the first key is.
+        """
         ulid = new_id("key").removeprefix("key_")
         token = f"vk_{ulid}_{new_token()}"
-        return self._store(token, request), token
+        return self._store(token, request, caller), token
 
     def install(self, token: str, request: KeyCreate) -> ApiKey:
         """Makes a key with a token chosen by the caller, for development; the same again is a no-op.
@@ -81,9 +87,9 @@ class KeyOperations:
             key = ApiKey.model_validate(existing.value)
             if key.revoked_at_ms is None and (key.scopes, key.person) == (request.scopes, request.person):
                 return key
-        return self._store(token, request)
+        return self._store(token, request, None)
 
-    def _store(self, token: str, request: KeyCreate) -> ApiKey:
+    def _store(self, token: str, request: KeyCreate, caller: Caller | None) -> ApiKey:
         now_ms = self._clock.now_ms()
         key_id = _key_id(token)
         key = ApiKey(
@@ -96,9 +102,24 @@ class KeyOperations:
             expires_at_ms=None if request.expires_in_seconds is None else now_ms + request.expires_in_seconds * 1000,
             name=request.name,
         )
-        self._documents.put(KEYS, key.id, key.model_dump(mode="json"))
+        noted = self._note(Action.KEY_CREATED, key, caller)
+        self._documents.put(KEYS, key.id, key.model_dump(mode="json"), audit=[noted])
         log.info("key.created", key_id=key.id, owner=key.owner, scopes=[scope.value for scope in key.scopes])
         return key
+
+    def _note(self, action: Action, key: ApiKey, caller: Caller | None) -> AuditNote:
+        return AuditNote(
+            action=action,
+            at_ms=self._clock.now_ms(),
+            by=caller.actor() if caller else BOOTSTRAP,
+            origin=caller.origin if caller else Origin(via="cli"),
+            subject=key.id,
+            details={
+                "owner": key.owner,
+                "scopes": [scope.value for scope in key.scopes],
+                "person": key.person.id if key.person else None,
+            },
+        )
 
     def list(self, caller: Caller) -> Sequence[ApiKey]:
         """All keys, the revoked ones too."""
@@ -116,7 +137,13 @@ class KeyOperations:
             if key.revoked_at_ms is not None:
                 return key
             key = key.model_copy(update={"revoked_at_ms": self._clock.now_ms()})
-            stored = self._documents.put(KEYS, key_id, key.model_dump(mode="json"), expect_version=document.version)
+            stored = self._documents.put(
+                KEYS,
+                key_id,
+                key.model_dump(mode="json"),
+                expect_version=document.version,
+                audit=[self._note(Action.KEY_REVOKED, key, caller)],
+            )
             if stored is not None:
                 log.info("key.revoked", key_id=key_id, by_key_id=caller.key.id)
                 return key

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from vardy_worker.contracts.base import JsonObject, JsonValue, pointer_get
+from vardy_worker.contracts.audit import Action, AuditNote
+from vardy_worker.contracts.base import JsonObject, JsonValue, pointer_get, sha256_text
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.user import Scope
@@ -97,7 +98,14 @@ class RecipeOperations:
             )
             raise RequestError(message, details={"problems": [{"at": "/name", "message": message}]}) from error
         value = recipe.model_dump(mode="json", exclude={"version"})
-        stored = self._documents.put(RECIPES, name, value, expect_version=request.expect_version)
+        noted = self._note(
+            Action.RECIPE_SAVED,
+            caller,
+            recipe.name,
+            digest=sha256_text(source),
+            details={"reviewed_by": recipe.reviewed_by, "from_job": recipe.from_job},
+        )
+        stored = self._documents.put(RECIPES, name, value, expect_version=request.expect_version, audit=[noted])
         if stored is None:
             raise RequestError(
                 f"The recipe {name} is not at version {request.expect_version} any more; look at it again.",
@@ -110,9 +118,29 @@ class RecipeOperations:
     def delete(self, caller: Caller, name: str) -> None:
         """Deletes all versions. Jobs that were submitted keep theirs. Raises `recipe.not_found`."""
         caller.need(Scope.OPERATE)
-        if not self._documents.delete(RECIPES, name):
+        noted = self._note(Action.RECIPE_DELETED, caller, name)
+        if not self._documents.delete(RECIPES, name, audit=[noted]):
             raise _not_found(name)
         log.info("recipe.deleted", recipe=name, key_id=caller.key.id)
+
+    def _note(
+        self,
+        action: Action,
+        caller: Caller,
+        name: str,
+        *,
+        digest: str = "",
+        details: JsonObject | None = None,
+    ) -> AuditNote:
+        return AuditNote(
+            action=action,
+            at_ms=self._clock.now_ms(),
+            by=caller.actor(),
+            origin=caller.origin,
+            subject=name,
+            digest=digest,
+            details=details or {},
+        )
 
     def _source(self, caller: Caller, request: RecipeSave) -> str:
         if (request.source is None) == (request.from_job is None):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vardy_worker.contracts.audit import Action, AuditNote, Origin
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.policy import RulesVersion
 from vardy_worker.contracts.user import Scope
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 TRIES_MAX = 20
 
 log = get_logger(__name__)
+
+
+_AT_START = Origin(via="api")
+"""Where the rules of `VARDY_RULES` come from."""
 
 
 class RuleOperations:
@@ -45,9 +50,11 @@ class RuleOperations:
     ) -> tuple[RulesVersion, bool]:
         """Applies rules for a caller with the scope `admin`; see `apply`."""
         caller.need(Scope.ADMIN)
-        return self.apply(text, by=by, expect_version=expect_version)
+        return self.apply(text, by=by, expect_version=expect_version, origin=caller.origin)
 
-    def apply(self, text: str, *, by: str, expect_version: int | None = None) -> tuple[RulesVersion, bool]:
+    def apply(
+        self, text: str, *, by: str, expect_version: int | None = None, origin: Origin = _AT_START
+    ) -> tuple[RulesVersion, bool]:
         """The active rules afterwards, and whether they changed: rules of the same digest do not.
 
         Raises `RulesError` with every problem, and `rules.conflict` when other rules than
@@ -68,7 +75,10 @@ class RuleOperations:
                 applied_at_ms=self._clock.now_ms(),
             )
             value = rules.model_dump(mode="json", exclude={"version"})
-            stored = self._documents.put(RULES, CURRENT, value, expect_version=active.version)
+            noted = AuditNote(
+                action=Action.RULES_APPLIED, at_ms=rules.applied_at_ms, by=by, origin=origin, digest=digest
+            )
+            stored = self._documents.put(RULES, CURRENT, value, expect_version=active.version, audit=[noted])
             if stored is not None:
                 log.info("rules.applied", version=stored.version, digest=digest, by=by)
                 return rules_version(stored), True

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from vardy_worker.contracts.audit import Action, AuditNote
 from vardy_worker.contracts.base import sha256_json
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.ids import new_job_id
@@ -105,7 +106,14 @@ class SubmitOperations:
             stage=Stage.EXECUTE if recipe else Stage.GENERATE,
             created_at_ms=now_ms,
         )
-        stored = self._store.submit(record, claim, due_at_ms=now_ms + PUBLISH_GRACE_MS)
+        noted = AuditNote(
+            action=Action.JOB_SUBMITTED,
+            at_ms=now_ms,
+            by=submission.user.id,
+            origin=caller.origin,
+            details=_what(record),
+        )
+        stored = self._store.submit(record, claim, due_at_ms=now_ms + PUBLISH_GRACE_MS, audit=[noted])
         if not isinstance(stored, Submitted):
             return self._again(caller, stored)
         self._changes.publish("run", record.id)
@@ -140,6 +148,12 @@ class SubmitOperations:
                 details={"recipe": submission.recipe},
             )
         return recipe
+
+
+def _what(job: JobRecord) -> JsonObject:
+    """What the audit trail says of a submission."""
+    recipe = {"recipe": job.recipe.name, "recipe_version": job.recipe.version} if job.recipe else {}
+    return {"kind": job.kind.value, "mode": job.submission.mode.value, "owner": job.owner, **recipe}
 
 
 class InFlight:

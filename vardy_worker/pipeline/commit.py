@@ -14,7 +14,7 @@ from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.view import approvers
 from vardy_worker.logs import get_logger
 from vardy_worker.pipeline.counting import corrected, count
-from vardy_worker.pipeline.settle import apply, settled
+from vardy_worker.pipeline.settle import apply, job_settled, settled
 from vardy_worker.ports import Change, Claimed
 from vardy_worker.stages.commit import (
     AllDone,
@@ -238,11 +238,13 @@ class CommitPipeline:
         unwritten: Unwritten | None = None,
         fields: dict[str, object] | None = None,
     ) -> Change:
+        now_ms = self.clock.now_ms()
         return settled(
             job,
             to,
             fence=committer.fence,
-            now_ms=self.clock.now_ms(),
+            now_ms=now_ms,
+            audit=(job_settled(job, committer.records, error, now_ms),),
             retain_seconds=self.settings.job_retention_seconds,
             error=error,
             unwritten=unwritten,

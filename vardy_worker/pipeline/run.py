@@ -32,7 +32,7 @@ from vardy_worker.contracts.status import Stage, Status
 from vardy_worker.logs import get_logger
 from vardy_worker.pipeline.generation import generate_program, recipe_program
 from vardy_worker.pipeline.params import bad_params
-from vardy_worker.pipeline.settle import apply, settled
+from vardy_worker.pipeline.settle import apply, plan_made, settled
 from vardy_worker.ports import KEEP, Change, Claimed, Keep
 from vardy_worker.stages.execute import Executed, ExecuteInput, NotExecuted, execute
 from vardy_worker.stages.plan import plan_of
@@ -40,6 +40,7 @@ from vardy_worker.verbs.shared import PUBLISH_GRACE_MS, blocked_error, plan_fact
 
 if TYPE_CHECKING:
     from vardy_worker.active_rules import ActiveRules
+    from vardy_worker.contracts.audit import AuditNote
     from vardy_worker.contracts.functions import Catalogue
     from vardy_worker.contracts.job import Attempt, JobRecord, Usage
     from vardy_worker.contracts.limits import Limits
@@ -245,20 +246,22 @@ class RunInHand:
         now_ms = self.parts.clock.now_ms()
         expires_at_ms = now_ms + self.parts.settings.approval_ttl_seconds * 1000
         fields = {**returned, "plan": plan, "revision": 1, "policy": policy}
+        noted = (plan_made(plan, policy, now_ms),)
         if self.job.submission.mode is Mode.PLAN:
-            self.settle(Status.PLANNED, fields=fields, expires_at_ms=expires_at_ms)
+            self.settle(Status.PLANNED, fields=fields, expires_at_ms=expires_at_ms, audit=noted)
         elif policy.verdict is Verdict.BLOCK:
-            self.settle(Status.POLICY_BLOCKED, fields=fields, error=blocked_error(policy))
+            self.settle(Status.POLICY_BLOCKED, fields=fields, error=blocked_error(policy), audit=noted)
         elif policy.verdict is Verdict.APPROVE:
-            self.settle(Status.PENDING_APPROVAL, fields=fields, expires_at_ms=expires_at_ms)
+            self.settle(Status.PENDING_APPROVAL, fields=fields, expires_at_ms=expires_at_ms, audit=noted)
         else:
-            self._commit(fields, now_ms)
+            self._commit(fields, now_ms, noted)
 
-    def _commit(self, fields: dict[str, object], now_ms: int) -> None:
+    def _commit(self, fields: dict[str, object], now_ms: int, noted: tuple[AuditNote, ...]) -> None:
         self.write(
             {**fields, **self._remembered(), "stage": None, "commit_checked": False},
             to=Status.COMMITTING,
             events=(status_event(Status.COMMITTING, now_ms),),
+            audit=noted,
             due_at_ms=now_ms + PUBLISH_GRACE_MS,
             release=True,
         )
@@ -307,6 +310,7 @@ class RunInHand:
         *,
         to: Status,
         events: tuple[Event, ...],
+        audit: tuple[AuditNote, ...] = (),
         due_at_ms: int | Keep = KEEP,
         release: bool = False,
     ) -> None:
@@ -320,6 +324,7 @@ class RunInHand:
                 to=to,
                 set=fields,
                 events=events,
+                audit=audit,
                 release=release,
                 due_at_ms=due_at_ms,
             ),
@@ -333,6 +338,7 @@ class RunInHand:
         error: ErrorInfo | None = None,
         fields: dict[str, object] | None = None,
         expires_at_ms: int | None = None,
+        audit: tuple[AuditNote, ...] = (),
     ) -> None:
         """Ends the run in a settled status, with everything remembered of it."""
         # Also after a last resort: a job that has left RUNNING meanwhile must not be written over.
@@ -349,6 +355,7 @@ class RunInHand:
                 error=error,
                 fields=written,
                 expires_at_ms=expires_at_ms,
+                audit=audit,
             ),
         )
         log.info(

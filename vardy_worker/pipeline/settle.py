@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vardy_worker.contracts.audit import Action, AuditNote
 from vardy_worker.contracts.errors import FenceLost
+from vardy_worker.contracts.journal import count_effects
 from vardy_worker.contracts.status import WAITING_FOR_PEOPLE, Status
 from vardy_worker.ports import Change, Changed
-from vardy_worker.verbs.shared import status_event
+from vardy_worker.verbs.shared import rules_asking, status_event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vardy_worker.contracts.errors import ErrorInfo
     from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.contracts.journal import EffectRecord
+    from vardy_worker.contracts.plan import Plan
+    from vardy_worker.contracts.policy import PolicyResult
     from vardy_worker.ports import JobStore
     from vardy_worker.stages.commit import Unwritten
 
@@ -29,6 +34,7 @@ def settled(
     fields: Mapping[str, object] | None = None,
     unwritten: Unwritten | None = None,
     expires_at_ms: int | None = None,
+    audit: tuple[AuditNote, ...] = (),
 ) -> Change:
     """The job reaches a status in which a wait returns.
 
@@ -51,10 +57,34 @@ def settled(
             *(unwritten.events if unwritten else ()),
             status_event(to, now_ms, code=error.code if error else ""),
         ),
+        audit=audit,
         due_at_ms=expires_at_ms if waiting else None,
         release=True,
         retain_seconds=0 if waiting or to is Status.PARTIAL else retain_seconds,
     )
+
+
+def plan_made(plan: Plan, policy: PolicyResult, now_ms: int) -> AuditNote:
+    """The note of a plan and its verdict."""
+    return AuditNote(
+        action=Action.PLAN_MADE,
+        at_ms=now_ms,
+        digest=plan.digest,
+        details={
+            "effects": len(policy.effects),
+            "revision": 1,
+            "verdict": policy.verdict.value,
+            "rules_digest": policy.rules_digest,
+            "rules": rules_asking(policy),
+        },
+    )
+
+
+def job_settled(job: JobRecord, records: list[EffectRecord], error: ErrorInfo | None, now_ms: int) -> AuditNote:
+    """The note of a commit that ended, or stopped."""
+    counts = count_effects(records).model_dump(exclude_defaults=True)
+    details = {"effects": counts} | ({"code": error.code} if error else {})
+    return AuditNote(action=Action.JOB_SETTLED, at_ms=now_ms, digest=job.digest, details=details)
 
 
 def apply(store: JobStore, change: Change) -> None:

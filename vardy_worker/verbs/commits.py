@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vardy_worker.contracts.audit import VARDY, Action, AuditNote
 from vardy_worker.contracts.base import sha256_json
 from vardy_worker.contracts.errors import ErrorInfo, RequestError
 from vardy_worker.contracts.events import Event
@@ -19,6 +20,7 @@ from vardy_worker.verbs.shared import (
     conflict,
     require_digest,
     revised_plan,
+    rules_asking,
     status_event,
 )
 
@@ -38,6 +40,7 @@ def commit_planned(
     policy: PolicyResult,
     now_ms: int,
     approval_ttl_seconds: int,
+    by: str = VARDY,
     retain_seconds: int | None = None,
 ) -> Change:
     """Commits a `PLANNED` job under the rules now active, whose result is `policy`.
@@ -55,6 +58,13 @@ def commit_planned(
             code="approval.expired",
             details={"expires_at_ms": job.expires_at_ms},
         )
+    noted = AuditNote(
+        action=Action.COMMIT_REQUESTED,
+        at_ms=now_ms,
+        by=by,
+        digest=digest,
+        details={"verdict": policy.verdict.value, "rules_digest": policy.rules_digest},
+    )
     if policy.verdict is Verdict.BLOCK:
         error = blocked_error(policy)
         return Change(
@@ -64,6 +74,7 @@ def commit_planned(
             to=Status.POLICY_BLOCKED,
             set={"policy": policy, "error": error, "settled_at_ms": now_ms},
             events=(status_event(Status.POLICY_BLOCKED, now_ms, code=error.code),),
+            audit=(noted,),
             due_at_ms=None,
             retain_seconds=retain_seconds,
         )
@@ -75,10 +86,18 @@ def commit_planned(
             to=Status.COMMITTING,
             set={"policy": policy, "settled_at_ms": None, "commit_checked": False},
             events=(status_event(Status.COMMITTING, now_ms),),
+            audit=(noted,),
             due_at_ms=now_ms + PUBLISH_GRACE_MS,
             release=True,
         )
-    return park(job, policy=policy, now_ms=now_ms, approval_ttl_seconds=approval_ttl_seconds, expect=Status.PLANNED)
+    return park(
+        job,
+        policy=policy,
+        now_ms=now_ms,
+        approval_ttl_seconds=approval_ttl_seconds,
+        expect=Status.PLANNED,
+        noted=noted,
+    )
 
 
 def park(
@@ -89,8 +108,9 @@ def park(
     approval_ttl_seconds: int,
     expect: Status,
     fence: int | None = None,
+    noted: AuditNote | None = None,
 ) -> Change:
-    """Parks an existing plan for approval.
+    """Parks an existing plan for approval. `noted` says who wanted it; without it the rules did.
 
     Under other rules than it was made, and where its approvals do not suffice any more, it
     becomes a new revision: the same effects, a new digest, and so void decisions and new
@@ -104,14 +124,18 @@ def park(
         "commit_checked": False,
     }
     effects: tuple[EffectRecord, ...] = ()
+    digest, revision = job.digest, job.revision
     again = expect is Status.COMMITTING
     if again or job.policy is None or policy.rules_digest != job.policy.rules_digest:
         plan = revised_plan(job, policy)
-        fields |= {"plan": plan, "revision": job.revision + 1}
+        digest, revision = plan.digest, job.revision + 1
+        fields |= {"plan": plan, "revision": revision}
         effects = tuple(
             EffectRecord(seq=record.seq, idempotency_key=idempotency_key(job.id, plan.digest, record.seq))
             for record in job.effects
         )
+    noted = noted or AuditNote(action=Action.PLAN_REPARKED, at_ms=now_ms, details={"rules_digest": policy.rules_digest})
+    asked = {"digest": digest, "details": {**noted.details, "revision": revision, "rules": rules_asking(policy)}}
     return Change(
         job_id=job.id,
         expect_status=frozenset({expect}),
@@ -121,6 +145,7 @@ def park(
         set=fields,
         effects=effects,
         events=(status_event(Status.PENDING_APPROVAL, now_ms),),
+        audit=(noted.model_copy(update=asked),),
         due_at_ms=expires_at_ms,
         release=True,
     )
@@ -142,6 +167,7 @@ def expire(job: JobRecord, *, now_ms: int, retain_seconds: int | None = None) ->
         to=Status.POLICY_BLOCKED,
         set={"error": error, "settled_at_ms": now_ms},
         events=(status_event(Status.POLICY_BLOCKED, now_ms, code=error.code),),
+        audit=(AuditNote(action=Action.PLAN_EXPIRED, at_ms=now_ms, digest=job.digest),),
         due_at_ms=None,
         release=True,
         retain_seconds=retain_seconds,
@@ -169,6 +195,7 @@ def cancel(job: JobRecord, *, by: str, now_ms: int, retain_seconds: int | None =
         to=Status.CANCELLED,
         set={"error": error, "settled_at_ms": now_ms, "stage": None},
         events=(status_event(Status.CANCELLED, now_ms, code=error.code),),
+        audit=(AuditNote(action=Action.JOB_CANCELLED, at_ms=now_ms, by=by, digest=job.digest),),
         due_at_ms=None,
         release=True,
         retain_seconds=retain_seconds,
@@ -231,6 +258,15 @@ def requeue(job: JobRecord, *, catalogue: Catalogue, by: str, now_ms: int) -> Ch
         },
         effects=again,
         events=(Event(type="status", data={"status": Status.COMMITTING.value, "requeued_by": by}, at_ms=now_ms),),
+        audit=(
+            AuditNote(
+                action=Action.COMMIT_REQUEUED,
+                at_ms=now_ms,
+                by=by,
+                digest=job.digest,
+                details={"effects": [record.seq for record in again]},
+            ),
+        ),
         due_at_ms=now_ms + PUBLISH_GRACE_MS,
         release=True,
         retain_seconds=0,
@@ -305,6 +341,16 @@ def resolve(
         effects=(settled,),
         journal=(entry,),
         events=(Event(type="effect", data={"seq": seq, "state": state.value, "by": by}, at_ms=now_ms),),
+        audit=(
+            AuditNote(
+                action=Action.EFFECT_RESOLVED,
+                at_ms=now_ms,
+                by=by,
+                digest=job.digest,
+                details={"effect": seq, "state": state.value, "function": effects[seq].function},
+                reason=reason,
+            ),
+        ),
     )
 
 
@@ -334,5 +380,15 @@ def discard(job: JobRecord, *, by: str, reason: str, now_ms: int, retain_seconds
         set={"error": error},
         effects=skipped,
         events=(Event(type="status", data={"status": "PARTIAL", "code": error.code}, at_ms=now_ms),),
+        audit=(
+            AuditNote(
+                action=Action.COMMIT_DISCARDED,
+                at_ms=now_ms,
+                by=by,
+                digest=job.digest,
+                details={"skipped": [record.seq for record in skipped]},
+                reason=reason,
+            ),
+        ),
         retain_seconds=retain_seconds,
     )

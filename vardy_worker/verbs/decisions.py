@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vardy_worker.contracts.audit import Action, AuditNote, Origin
 from vardy_worker.contracts.decision import Choice, Decision
 from vardy_worker.contracts.errors import ErrorInfo, RequestError
 from vardy_worker.contracts.events import Event
@@ -42,13 +43,22 @@ def decide(
         at_ms=now_ms,
     )
     decided = job.model_copy(update={"decisions": (*job.decisions, decision)})
+    noted = AuditNote(
+        action=Action.DECISION_APPROVE if decision.decision is Choice.APPROVE else Action.DECISION_DENY,
+        at_ms=now_ms,
+        by=decision.user.id,
+        origin=Origin(via=decision.via, key_id=decision.key_id),
+        digest=decision.digest,
+        details={"roles": list(decision.user.roles), "revision": job.revision},
+        reason=decision.reason,
+    )
     told = Event(
         type="decision",
         data={"decision": decision.decision.value, "user": decision.user.id, "digest": decision.digest},
         at_ms=now_ms,
     )
     if decision.decision is Choice.DENY:
-        return _denied(decided, decision, told, retain_seconds)
+        return _denied(decided, decision, told, noted, retain_seconds)
     if decided.policy is not None and is_approved(decided.policy, approvers(decided)):
         return Change(
             job_id=job.id,
@@ -57,6 +67,7 @@ def decide(
             to=Status.COMMITTING,
             set={"decisions": decided.decisions, "settled_at_ms": None, "commit_checked": False},
             events=(told, status_event(Status.COMMITTING, now_ms)),
+            audit=(noted,),
             due_at_ms=now_ms + PUBLISH_GRACE_MS,
             release=True,
         )
@@ -66,6 +77,7 @@ def decide(
         expect_version=job.version,
         set={"decisions": decided.decisions},
         events=(told,),
+        audit=(noted,),
     )
 
 
@@ -97,7 +109,7 @@ def _check(job: JobRecord, message: DecisionMessage, now_ms: int, *, four_eyes: 
         raise RequestError("Say why the plan is denied.", code="approval.reason", details={"field": "reason"})
 
 
-def _denied(job: JobRecord, decision: Decision, told: Event, retain_seconds: int | None) -> Change:
+def _denied(job: JobRecord, decision: Decision, told: Event, noted: AuditNote, retain_seconds: int | None) -> Change:
     error = ErrorInfo(
         code="policy.denied",
         message=f"{decision.user.id} denied the plan: {decision.reason}",
@@ -110,6 +122,7 @@ def _denied(job: JobRecord, decision: Decision, told: Event, retain_seconds: int
         to=Status.POLICY_BLOCKED,
         set={"decisions": job.decisions, "error": error, "settled_at_ms": decision.at_ms},
         events=(told, status_event(Status.POLICY_BLOCKED, decision.at_ms, code=error.code)),
+        audit=(noted,),
         due_at_ms=None,
         release=True,
         retain_seconds=retain_seconds,

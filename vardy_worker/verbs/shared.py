@@ -75,6 +75,11 @@ def revised_plan(job: JobRecord, policy: PolicyResult) -> Plan:
     return make_plan(body)
 
 
+def rules_asking(policy: PolicyResult) -> list[str]:
+    """Names of the rules whose approval is asked for."""
+    return [need.rule for need in policy.approvals]
+
+
 def blocked_error(policy: PolicyResult) -> ErrorInfo:
     """Why a plan is blocked: the first effect that is, and which others are."""
     blocked = policy.blocked_effects()

@@ -206,11 +206,11 @@ def test_rules_that_lose_a_race_are_applied_over_the_newer_ones(
     put = api.documents.put
     beaten: list[bool] = []
 
-    def race(collection: str, name: str, value: Any, *, expect_version: int | None = None) -> Document | None:
+    def race(collection: str, name: str, value: Any, **given: Any) -> Document | None:
         if collection == RULES and not beaten:
             beaten.append(True)
             assert http.put("/v1/rules", json={"text": "default: allow\n"}).status_code == 200
-        return put(collection, name, value, expect_version=expect_version)
+        return put(collection, name, value, **given)
 
     monkeypatch.setattr(api.documents, "put", race)
     assert http.put("/v1/rules", json={"text": BLOCK}).json()["version"] == 2

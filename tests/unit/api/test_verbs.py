@@ -232,9 +232,9 @@ def test_a_cancel_that_comes_as_the_commit_ends_is_refused(
     job = api.job(Status.COMMITTING)
     request_cancel = api.store.request_cancel
 
-    def late(job_id: str, *, by: str) -> bool:
+    def late(job_id: str, **given: Any) -> bool:
         api.move(job_id, Status.COMMITTING, Status.SUCCESS)
-        return request_cancel(job_id, by=by)
+        return request_cancel(job_id, **given)
 
     monkeypatch.setattr(api.store, "request_cancel", late)
     answer = http.post(f"/v1/jobs/{job.id}/cancel")
