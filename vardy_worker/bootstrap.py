@@ -22,6 +22,7 @@ from vardy_worker.queue import CeleryQueue
 from vardy_worker.reconcile import Reconciler
 from vardy_worker.rules import CelRules
 from vardy_worker.store.connection import connect
+from vardy_worker.store.redis_audit import RedisAuditTrail
 from vardy_worker.store.redis_documents import RedisDocuments
 from vardy_worker.store.redis_jobs import RedisJobStore
 from vardy_worker.store.redis_presence import RedisPresence
@@ -82,6 +83,7 @@ def build_worker(settings: Settings, celery: Celery) -> WorkerProcess:
     commits = _commits(parts) if "commit" in settings.worker_queues else None
     reconciler = Reconciler(
         store=store,
+        audit=RedisAuditTrail(client, settings.namespace),
         queue=parts.queue,
         presence=RedisPresence(client, settings.namespace),
         clock=clock,

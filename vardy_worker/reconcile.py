@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from vardy_worker.contracts.job import QueueName
-    from vardy_worker.ports import Clock, DueJob, JobStore, Presence, Queue
+    from vardy_worker.ports import AuditTrail, Clock, DueJob, JobStore, Presence, Queue
     from vardy_worker.settings import Settings
 
 log = get_logger(__name__)
@@ -39,6 +39,9 @@ BACKLOG_DEPTH = 500
 look costs the same however long the queue is."""
 HIDE_IN_BACKLOG_MS = 60_000
 REBUILD_SECONDS = 60.0
+TRIM_BATCH = 500
+"""Audit entries removed in one look; while there are more, each look removes as many."""
+TRIM_SECONDS = 60.0
 BEAT_SECONDS = 5.0
 BEAT_TTL_SECONDS = 20
 BACKOFF_SECONDS_MAX = 10.0
@@ -54,6 +57,7 @@ class Reconciler:
         self,
         *,
         store: JobStore,
+        audit: AuditTrail,
         queue: Queue,
         presence: Presence,
         clock: Clock,
@@ -62,6 +66,7 @@ class Reconciler:
         confined: Callable[[], bool | None] = lambda: None,
     ) -> None:
         self._store = store
+        self._audit = audit
         self._queue = queue
         self._presence = presence
         self._clock = clock
@@ -73,6 +78,7 @@ class Reconciler:
         self._thread: threading.Thread | None = None
         self._next_rebuild = 0.0
         self._next_beat = 0.0
+        self._next_trim = 0.0
 
     def start(self) -> None:
         """Looks every `VARDY_RECONCILE_SECONDS` from a thread of its own."""
@@ -98,6 +104,10 @@ class Reconciler:
         if now >= self._next_rebuild:
             self._store.rebuild_due(grace_ms=HIDE_MS)
             self._next_rebuild = now + REBUILD_SECONDS
+        if now >= self._next_trim:
+            older_than_ms = self._settings.audit_retention_seconds * 1000
+            trimmed = self._audit.trim(older_than_ms=older_than_ms, limit=TRIM_BATCH)
+            self._next_trim = now if trimmed == TRIM_BATCH else now + TRIM_SECONDS
         acted = 0
         hide_queued_ms = HIDE_IN_BACKLOG_MS if self._queue.depth("run") > BACKLOG_DEPTH else HIDE_MS
         while due := self._store.take_due(limit=DUE_BATCH, hide_ms=HIDE_MS, hide_queued_ms=hide_queued_ms):

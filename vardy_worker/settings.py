@@ -10,7 +10,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from vardy_worker.contracts.errors import SettingsError
@@ -41,6 +41,9 @@ class Settings(BaseSettings):
     approval_ttl_seconds: int = Field(86_400, ge=1, description="how long a plan waits for people")
     four_eyes: bool = Field(True, description="the requester never approves")  # noqa: FBT003 - pydantic takes the default first
     job_retention_seconds: int = Field(30 * 86_400, ge=60, description="how long a settled job is kept")
+    audit_retention_seconds: int = Field(
+        400 * 86_400, ge=60, description="how long an entry of the audit trail is kept, at least as long as a job"
+    )
 
     worker_concurrency: int = Field(64, ge=1, le=1000, description="jobs in hand in one worker process")
     worker_queues: Annotated[tuple[QueueName, ...], NoDecode] = Field(
@@ -70,6 +73,15 @@ class Settings(BaseSettings):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
 
+    @field_validator("audit_retention_seconds")
+    @classmethod
+    def _outlives_jobs(cls, value: int, info: ValidationInfo) -> int:
+        """Who did what to a job is known as long as the job itself."""
+        if value < info.data.get("job_retention_seconds", value):
+            msg = "it must be at least as long as VARDY_JOB_RETENTION_SECONDS"
+            raise ValueError(msg)
+        return value
+
     @cached_property
     def limits(self) -> Limits:
         """The limits, from the same environment."""
@@ -96,7 +108,9 @@ def _limits(environ: Mapping[str, str]) -> Limits:
 def _settings_error(error: ValidationError) -> SettingsError:
     first = error.errors()[0]
     variable = PREFIX + str(first["loc"][0]).upper()
-    return SettingsError(f"{variable} is wrong: {first['msg']}.", details={"setting": variable})
+    return SettingsError(
+        f"{variable} is wrong: {first['msg'].removeprefix('Value error, ')}.", details={"setting": variable}
+    )
 
 
 def load_settings(**overrides: object) -> Settings:

@@ -49,6 +49,14 @@ def test_a_wrong_setting_is_named_in_one_sentence(monkeypatch: pytest.MonkeyPatc
     assert "\n" not in caught.value.message
 
 
+def test_the_audit_trail_is_kept_at_least_as_long_as_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VARDY_JOB_RETENTION_SECONDS", str(500 * 86_400))
+    with pytest.raises(SettingsError, match="VARDY_AUDIT_RETENTION_SECONDS is wrong: it must be at least as long as"):
+        load_settings()
+    monkeypatch.setenv("VARDY_AUDIT_RETENTION_SECONDS", str(500 * 86_400))
+    assert load_settings().audit_retention_seconds == 500 * 86_400
+
+
 def test_a_missing_setting_is_named_with_what_it_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VARDY_REDIS_URL", raising=False)
     with pytest.raises(SettingsError, match=r"VARDY_REDIS_URL is not set \(Redis or Valkey"):

@@ -2,14 +2,23 @@ from typing import Any
 
 import pytest
 
+from tests.support.audit import entries, note
 from tests.support.factories import NOW_MS, StillClock, planned_job, queued_job
 from tests.support.waiting import eventually
+from vardy_worker.contracts.audit import SETTINGS
 from vardy_worker.contracts.errors import RecordTooNew
 from vardy_worker.contracts.job import JobRecord, QueueName
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import Change, Changed, Claimed
 from vardy_worker.queue import MemoryQueue
-from vardy_worker.reconcile import BACKLOG_DEPTH, BEAT_SECONDS, HIDE_MS, Reconciler
+from vardy_worker.reconcile import (
+    BACKLOG_DEPTH,
+    BEAT_SECONDS,
+    HIDE_MS,
+    TRIM_BATCH,
+    TRIM_SECONDS,
+    Reconciler,
+)
 from vardy_worker.settings import load_settings
 from vardy_worker.store.memory_documents import MemoryPresence
 from vardy_worker.store.memory_jobs import MemoryJobStore
@@ -31,6 +40,7 @@ class Around:
     def another(self, name: str) -> Reconciler:
         return Reconciler(
             store=self.store,
+            audit=self.store.audit,
             queue=self.queue,
             presence=self.presence,
             clock=self.clock,
@@ -236,6 +246,7 @@ def test_each_beat_says_how_confined_the_sandbox_is_by_then(around: Around) -> N
     known: list[bool | None] = [None]
     reconciler = Reconciler(
         store=around.store,
+        audit=around.store.audit,
         queue=around.queue,
         presence=around.presence,
         clock=around.clock,
@@ -263,6 +274,7 @@ def test_the_reconciler_outlives_what_nobody_foresaw(around: Around) -> None:
     around.queue = Odd(around.clock)
     reconciler = Reconciler(
         store=around.store,
+        audit=around.store.audit,
         queue=around.queue,
         presence=around.presence,
         clock=around.clock,
@@ -272,3 +284,24 @@ def test_the_reconciler_outlives_what_nobody_foresaw(around: Around) -> None:
     reconciler.start()
     assert eventually(lambda: len(looks) > 1)
     reconciler.stop()
+
+
+def test_old_audit_entries_are_trimmed_batch_by_batch(around: Around) -> None:
+    job = around.submit()
+    noted = Change(job.id, frozenset(Status), audit=[note(at_ms=NOW_MS)] * (TRIM_BATCH + 1))
+    assert isinstance(around.store.change(noted), Changed)
+    around.reconciler.look()
+    around.clock.forward(400 * 86_400 + 1)
+    around.store.change(Change(job.id, frozenset(Status), audit=[note(at_ms=around.clock.now_ms())]))
+    left = []
+    for _ in range(3):
+        around.reconciler.look()
+        left.append(len(entries(around.store.audit, job.id)))
+    assert left == [2, 1, 1]
+    around.clock.forward(400 * 86_400 - TRIM_SECONDS)
+    around.reconciler.look()
+    assert len(entries(around.store.audit, job.id)) == 1
+    around.clock.forward(TRIM_SECONDS + 1)
+    around.reconciler.look()
+    assert entries(around.store.audit, job.id) == []
+    assert entries(around.store.audit, SETTINGS) == []
