@@ -43,6 +43,10 @@ rules:
     on: ["*"]
     when: has(args.name) && args.name.startsWith("ask-")
     then: approve
+  - name: two-lines-a-day
+    on: [add_line]
+    when: user.id.startsWith("limited-") && user_window.counts.add_line + plan.counts.add_line > 2
+    then: block
 """
 
 SHORT_LEASES = {
@@ -64,10 +68,10 @@ class Cluster:
     """The queue as the API has it, for messages that the test adds or loses."""
     started: int = 0
 
-    def submit(self, vardy: Vardy, recipe: str, body: str) -> JobView:
+    def submit(self, vardy: Vardy, recipe: str, body: str, *, user: User = ANA) -> JobView:
         """Saves a program of this body as a recipe, and submits it; does not wait. No model takes part."""
         vardy.save_recipe(recipe, source=source(body), reviewed_by="rita")
-        return vardy.run(recipe=recipe, user=ANA, wait=False)
+        return vardy.run(recipe=recipe, user=user, wait=False)
 
     def ask(self, vardy: Vardy, request: str, body: str) -> JobView:
         """Submits a request that the model answers with a program of this body; does not wait."""

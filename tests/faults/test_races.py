@@ -1,4 +1,4 @@
-"""People who decide at the same moment: exactly one outcome, and at most one commit."""
+"""People who decide at the same moment, and plans that are committed at the same moment: exactly as many as allowed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.deployment import KEY
 from vardy_worker.contracts.status import Status
+from vardy_worker.contracts.user import User
 
 if TYPE_CHECKING:
     from tests.faults.conftest import Cluster
@@ -55,3 +56,15 @@ def test_of_many_decisions_at_once_exactly_one_counts(cluster: Cluster, vardy: V
     assert [decision.decision.value for decision in done.decisions] == taken
     applied = 1 if taken == ["approve"] else 0
     assert len(cluster.ledger.calls(name)) == cluster.ledger.applied(name) == applied
+
+
+def test_of_a_batch_that_is_split_into_small_plans_as_many_pass_as_the_limit_allows(
+    cluster: Cluster, vardy: Vardy
+) -> None:
+    user = User(id="limited-lena")
+    names = [f"split-{number}" for number in range(8)]
+    jobs = [cluster.submit(vardy, name, f'await add_line({{name: "{name}"}}); return 1;', user=user) for name in names]
+    ended = [cluster.settled(vardy, job, Status.SUCCESS, Status.POLICY_BLOCKED) for job in jobs]
+    passed = [name for name, job in zip(names, ended, strict=True) if job.status is Status.SUCCESS]
+    assert len(passed) == 2
+    assert [cluster.ledger.applied(name) for name in names] == [int(name in passed) for name in names]

@@ -13,6 +13,7 @@ from vardy_worker.contracts.execution import Ref
 from vardy_worker.contracts.journal import EffectRecord, EffectState
 from vardy_worker.contracts.policy import ApprovalNeed, Verdict
 from vardy_worker.contracts.status import Status
+from vardy_worker.contracts.totals import EffectTotals
 from vardy_worker.contracts.user import Scope
 
 if TYPE_CHECKING:
@@ -180,6 +181,19 @@ def test_a_planned_job_is_blocked_when_the_rules_now_block_it(api: ApiWorld, htt
     http.put("/v1/rules", json={"text": "default: block\n", "user": LEA.model_dump()})
     blocked = commit(http, planned(api)).json()
     assert (blocked["status"], blocked["error"]["code"]) == ("POLICY_BLOCKED", "policy.blocked")
+
+
+def test_a_planned_job_is_judged_by_what_its_requester_did_meanwhile(api: ApiWorld, http: httpx.Client) -> None:
+    rule = "{name: often, on: [refund_payment], when: user_window.counts.refund_payment > 1, then: block}"
+    http.put("/v1/rules", json={"text": f"default: allow\nrules: [{rule}]\n", "user": LEA.model_dump()})
+    other = api.job(Status.COMMITTING)
+    first, second = planned(api), planned(api)
+    assert commit(http, first).json()["status"] == "COMMITTING"
+    totals = EffectTotals(counts={"refund_payment": 2})
+    assert api.store.count_plan(other, fence=other.fence, totals=totals, window_hours=24)
+    blocked = commit(http, second).json()
+    assert (blocked["status"], blocked["error"]["code"]) == ("POLICY_BLOCKED", "policy.blocked")
+    assert api.store.user_totals(ANA.id, window_hours=24) == totals
 
 
 def test_a_planned_job_is_committed_only_as_it_was_shown(api: ApiWorld, http: httpx.Client) -> None:
