@@ -15,6 +15,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ValidationError
 
 from vardy_api.client_errors import ClientError
+from vardy_api.rule_shapes import RulesTestPage
 from vardy_api.shapes import (
     CheckedProgram,
     ConsoleView,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from vardy_api.rule_shapes import RulesTest
     from vardy_api.shapes import DecisionRequest, PersonRequest, ReasonRequest, ResolveRequest, RunRequest
     from vardy_worker.contracts.job import JobKind
     from vardy_worker.contracts.status import Status
@@ -276,6 +278,11 @@ def put_rules(request: RulesPut, *, dry_run: bool) -> Call[RulesView]:
     """`PUT /v1/rules`. Applying the active rules again changes nothing."""
     query = _query(dry_run="true") if dry_run else {}
     return Call("PUT", "/v1/rules", read_as(RulesView), query=query, content=_body(request))
+
+
+def try_rules(request: RulesTest) -> Call[RulesTestPage]:
+    """`POST /v1/rules/test`. It changes nothing."""
+    return Call("POST", "/v1/rules/test", read_as(RulesTestPage), content=_body(request))
 
 
 def preview_prompt(request: PromptRequest) -> Call[PromptView]:

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from vardy_api import client_calls as calls
 from vardy_api import client_flows as flows
 from vardy_api.client_flows import as_user
+from vardy_api.rule_shapes import RulesTest
 from vardy_api.shapes import KeyCreate, ProgramCheck, PromptRequest, RecipeSave, RulesPut
+from vardy_worker.contracts.job import JobKind
+from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import Scope, User
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
+    from vardy_api.rule_shapes import RulesTestPage
     from vardy_api.shapes import (
         CheckedProgram,
         HealthView,
@@ -110,6 +115,38 @@ class LibraryClient:
     def check_rules(self, text: str) -> RulesView:
         """Checks rules against the catalogue without applying them."""
         return self._drive(flows.perform(calls.put_rules(RulesPut(text=text), dry_run=True)))
+
+    def test_rules(
+        self,
+        text: str,
+        *,
+        job: JobView | str | None = None,
+        status: Sequence[Status | str] | Status | str | None = None,
+        kind: JobKind | str | None = None,
+        user: str | None = None,
+        recipe: str | None = None,
+        created_after: datetime | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+    ) -> RulesTestPage:
+        """What a rules file would have said of the stored plan of `job`, or of a page of the newest jobs.
+
+        `limit` jobs are looked at; those without a plan are left out. Nothing is changed. Raises
+        `Invalid` `rules.invalid` with every problem.
+        """
+        named = (status,) if isinstance(status, str) else status or ()
+        request = RulesTest(
+            text=text,
+            job=None if job is None else job_id_of(job),
+            status=tuple(Status(name) for name in named),
+            kind=None if kind is None else JobKind(kind),
+            user=user,
+            recipe=recipe,
+            created_after=created_after,
+            cursor=cursor,
+            limit=limit,
+        )
+        return self._drive(flows.perform(calls.try_rules(request)))
 
     def prompt(
         self,

@@ -16,7 +16,7 @@ from vardy_worker.contracts.decision import Choice
 from vardy_worker.contracts.execution import ConsoleLine
 from vardy_worker.contracts.job import JobKind, JobSummary, QueueName, Submission
 from vardy_worker.contracts.model import Message
-from vardy_worker.contracts.policy import RulesVersion
+from vardy_worker.contracts.policy import RulesVersion, RuleWarning
 from vardy_worker.contracts.program import Finding
 from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.status import Stage, Status
@@ -176,7 +176,10 @@ class RulesPut(Contract):
 
 
 class RulesView(Contract):
-    """The active rules; version 0 are the built-in ones. `changed` is false when they were active already."""
+    """The active rules; version 0 are the built-in ones. `changed` is false when they were active already.
+
+    `warnings` are of a file that was sent; reading the active rules gives none.
+    """
 
     version: int
     digest: str
@@ -185,6 +188,7 @@ class RulesView(Contract):
     applied_at: datetime | None = None
     changed: bool = False
     dry_run: bool = False
+    warnings: tuple[RuleWarning, ...] = ()
 
 
 class PromptRequest(Contract):
@@ -334,13 +338,16 @@ def recipe_view(recipe: Recipe, warnings: tuple[Finding, ...] = ()) -> RecipeVie
     )
 
 
-def rules_view(rules: RulesVersion, *, changed: bool = False, dry_run: bool = False) -> RulesView:
+def rules_view(
+    rules: RulesVersion, *, changed: bool = False, dry_run: bool = False, warnings: tuple[RuleWarning, ...] = ()
+) -> RulesView:
     """The public shape of a version of the rules."""
     return RulesView(
         **rules.model_dump(exclude={"applied_at_ms"}),
         applied_at=moment(rules.applied_at_ms or None),
         changed=changed,
         dry_run=dry_run,
+        warnings=warnings,
     )
 
 

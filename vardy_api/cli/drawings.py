@@ -1,4 +1,4 @@
-"""Single things: a function, a recipe, rules, a prompt, a key, a console."""
+"""Single things: a function, a recipe, a prompt, a key, a console."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vardy_api.shapes import NewKeyView
 if TYPE_CHECKING:
     from vardy_api.cli.checkup import Checkup
     from vardy_api.cli.output import Output
-    from vardy_api.shapes import ConsoleView, KeyView, PromptView, RecipeView, RulesView
+    from vardy_api.shapes import ConsoleView, KeyView, PromptView, RecipeView
     from vardy_worker.contracts.functions import FunctionSpec
 
 _LEVELS = {Level.OK: "green", Level.WARNING: "yellow", Level.FAILURE: "bold red"}
@@ -94,31 +94,6 @@ def _type_of(part: object) -> str:
     if "anyOf" in part:
         return " | ".join(_type_of(option) for option in part["anyOf"])
     return str(part.get("type") or part.get("$ref", "any")).rpartition("/")[2]
-
-
-def rules(out: Output, view: RulesView, style: str) -> None:
-    """The rules file, or what checking or applying it came to."""
-    version = f"version {view.version}" if view.version else "the built-in ones"
-    match style:
-        case "checked":
-            out.line("The rules are valid; nothing was applied.")
-        case "applied" if view.changed:
-            out.line(f"Applied: {version} is active.")
-        case "applied":
-            out.line(f"Nothing to do: the same rules are active already ({version}).")
-        case _:
-            by = f", applied by {view.applied_by} {ago(view.applied_at, out.now)}" if view.applied_at else ""
-            digest = f", digest {view.digest[:12]}" if view.digest else ""
-            out.line(f"# {version}{digest}{by}", style="dim")
-            code_at_margin(out, view.text)
-
-
-def code_at_margin(out: Output, text: str) -> None:
-    """YAML that can be saved as it is printed."""
-    if out.is_terminal:
-        code(out, text, "yaml")
-    else:
-        out.raw(text)
 
 
 def prompt(out: Output, view: PromptView) -> None:

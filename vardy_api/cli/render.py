@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from vardy_api.cli import drawings, report, tables
+from vardy_api.cli import drawings, report, rule_drawings, tables
 from vardy_api.cli.bulk import BulkResult, Done, DryRun
 from vardy_api.cli.checkup import Checkup
 from vardy_api.cli.next_steps import next_steps
 from vardy_api.cli.output import Output
+from vardy_api.rule_shapes import RulesTestReport
 from vardy_api.shapes import (
     ConsoleView,
     KeyList,
@@ -45,7 +46,8 @@ _DRAWINGS: Mapping[type[BaseModel], Callable[[Output, Any, str], None]] = Mappin
         FunctionSpec: lambda out, spec, _: drawings.function(out, spec),
         ConsoleView: lambda out, view, _: drawings.console(out, view),
         RecipeView: lambda out, view, style: drawings.recipe(out, view, saved=style == "saved"),
-        RulesView: drawings.rules,
+        RulesView: rule_drawings.rules,
+        RulesTestReport: lambda out, found, _: rule_drawings.rules_test(out, found),
         PromptView: lambda out, view, _: drawings.prompt(out, view),
         KeyView: lambda out, view, _: drawings.key(out, view),
         NewKeyView: lambda out, view, _: drawings.key(out, view),

@@ -10,7 +10,18 @@ from rich.text import Text
 
 from vardy_api.cli.grid import Grid
 from vardy_api.cli.next_steps import short_digest
-from vardy_api.cli.text import ago, counted, cut, duration, expiry, one_line, pretty_json, short_json, visible
+from vardy_api.cli.text import (
+    ago,
+    counted,
+    cut,
+    duration,
+    effects_named,
+    expiry,
+    one_line,
+    pretty_json,
+    short_json,
+    visible,
+)
 from vardy_worker.contracts.decision import Choice
 from vardy_worker.contracts.job import Mode
 from vardy_worker.contracts.journal import DONE, EffectState
@@ -205,15 +216,7 @@ def _reasons(out: Output, effects: Sequence[EffectView]) -> None:
         if effect.message:
             said.setdefault(effect.message, []).append(effect.seq)
     for message, seqs in said.items():
-        out.line(f"  {_which(seqs)}: {one_line(message)}")
-
-
-def _which(seqs: Sequence[int]) -> str:
-    if len(seqs) == 1:
-        return f"effect {seqs[0]}"
-    if len(seqs) == seqs[-1] - seqs[0] + 1:
-        return f"effects {seqs[0]} to {seqs[-1]}"
-    return f"effects {', '.join(map(str, seqs))}"
+        out.line(f"  {effects_named(seqs)}: {one_line(message)}")
 
 
 def _approvals(out: Output, job: JobView, plan: PlanView) -> None:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
-from vardy_api.http import routes_admin, routes_jobs, routes_library, routes_run, routes_service, routes_verbs
+from vardy_api.http import (
+    routes_admin,
+    routes_audit,
+    routes_jobs,
+    routes_library,
+    routes_rules,
+    routes_run,
+    routes_service,
+    routes_verbs,
+)
 from vardy_api.http.metrics import HttpMetrics, StoreMetrics
 from vardy_api.http.middleware import BodyLimit, Measure, SecurityHeaders, UnexpectedErrors
 from vardy_api.http.problems import install_problem_handlers
@@ -95,7 +104,16 @@ def make_app(
     app.state.operations = operations
     app.state.metrics = metrics
     install_problem_handlers(app)
-    for routes in (routes_run, routes_jobs, routes_verbs, routes_library, routes_admin, routes_service):
+    for routes in (
+        routes_run,
+        routes_jobs,
+        routes_verbs,
+        routes_library,
+        routes_rules,
+        routes_admin,
+        routes_audit,
+        routes_service,
+    ):
         app.include_router(routes.router)
     add_reference(app)
     return app

@@ -73,6 +73,10 @@ RULES: dict[str, Any] = {
     "approve": {"summary": "Every write needs an approval", "value": {"text": "default: approve\n", "user": USER}},
 }
 
+RULES_TEST: dict[str, Any] = {
+    "last": {"summary": "Over the newest jobs of one person", "value": {"text": "default: approve\n", "user": "ana"}},
+}
+
 PROMPT: dict[str, Any] = {
     "request": {"summary": "A request", "value": {"request": "how much does customer 3 owe?", "user": USER}},
 }

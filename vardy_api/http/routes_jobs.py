@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
@@ -16,7 +16,7 @@ from vardy_api.shapes import WAIT_SECONDS_MAX, ConsoleView, SummaryPage, summary
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.job import JobFilter, JobKind
 from vardy_worker.contracts.status import Status
-from vardy_worker.contracts.view import JobView
+from vardy_worker.contracts.view import JobView, milliseconds
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=JsonRoute)
 
@@ -54,7 +54,7 @@ def list_jobs(
         kind=kind,
         user=user,
         recipe=recipe,
-        created_after_ms=None if created_after is None else _milliseconds(created_after),
+        created_after_ms=None if created_after is None else milliseconds(created_after),
     )
     page = use.jobs.list(caller, where, cursor=cursor, limit=limit)
     return body(SummaryPage(items=tuple(summary_view(item) for item in page.items), next=page.next))
@@ -67,11 +67,6 @@ def _statuses(given: list[str]) -> tuple[Status, ...]:
         message = f"There is no status {unknown[0][:40]}; there are: {', '.join(Status)}."
         raise RequestError(message, details={"problems": [{"at": "query:status", "message": message}]})
     return tuple(dict.fromkeys(Status(name) for name in names))
-
-
-def _milliseconds(moment: datetime) -> int:
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return int(aware.timestamp() * 1000)
 
 
 @router.get(

@@ -1,10 +1,10 @@
-"""What jobs are made from: programs, recipes, functions, rules, prompts."""
+"""What jobs are made from: programs, recipes, functions, prompts."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Query
+from fastapi import APIRouter, Body
 from starlette.responses import Response
 
 from vardy_api.http import examples
@@ -20,13 +20,9 @@ from vardy_api.shapes import (
     RecipeList,
     RecipeSave,
     RecipeView,
-    RulesPut,
-    RulesView,
     recipe_view,
-    rules_view,
 )
 from vardy_worker.contracts.functions import Catalogue
-from vardy_worker.contracts.user import Scope
 
 router = APIRouter(prefix="/v1", route_class=JsonRoute)
 
@@ -127,43 +123,6 @@ def check_program(
 def read_functions(use: UseCases, _: Authenticated) -> Response:
     """The company's functions, as a worker published them when it started."""
     return body(use.catalogue.current())
-
-
-@router.get(
-    "/rules", tags=["rules"], response_model=RulesView, summary="Read the active rules", responses=problem_responses()
-)
-def read_rules(use: UseCases, caller: Authenticated) -> Response:
-    """The rules file that every worker uses now; version 0 are the built-in rules."""
-    caller.need(Scope.READ, Scope.DECIDE, Scope.OPERATE, Scope.ADMIN)
-    return body(rules_view(use.rules.active()))
-
-
-@router.put(
-    "/rules",
-    tags=["rules"],
-    response_model=RulesView,
-    summary="Apply rules",
-    responses=problem_responses(
-        "request.malformed", "request.too_large", "auth.person", "rules.invalid", "rules.conflict"
-    ),
-)
-def put_rules(
-    use: UseCases,
-    caller: Authenticated,
-    request: Annotated[RulesPut, Body(openapi_examples=examples.RULES)],
-    dry_run: Annotated[bool, Query(description="Only check the file; nothing is applied.")] = False,
-) -> Response:
-    """Makes a rules file the active one. A bad file is refused whole, and the active rules stay.
-
-    Rules whose content is active already are not applied again (`changed` is false).
-    """
-    caller.need(Scope.ADMIN)
-    if dry_run:
-        return body(rules_view(use.rules.check(request.text), dry_run=True))
-    rules, changed = use.rules.put(
-        caller, request.text, by=caller.actor(request.user), expect_version=request.expect_version
-    )
-    return body(rules_view(rules, changed=changed))
 
 
 @router.post(

@@ -14,6 +14,7 @@ from vardy_worker.logs import get_logger
 if TYPE_CHECKING:
     from vardy_api.operations.caller import Caller
     from vardy_api.operations.catalogue import CatalogueReader
+    from vardy_worker.contracts.policy import RuleWarning
     from vardy_worker.ports import Clock, Documents, RuleEngine
 
 TRIES_MAX = 20
@@ -44,6 +45,11 @@ class RuleOperations:
     def check(self, text: str) -> RulesVersion:
         """What applying would make active, without doing it. Raises `RulesError` with every problem."""
         return RulesVersion(version=self.active().version, digest=self._digest(text), text=text)
+
+    def warnings(self, text: str) -> tuple[RuleWarning, ...]:
+        """What is certain about rules of the file that do nothing. Raises `RulesError` with every problem."""
+        catalogue = self._catalogue.current()
+        return self._engine.warnings(self._engine.load(text, catalogue), catalogue)
 
     def put(
         self, caller: Caller, text: str, *, by: str, expect_version: int | None = None

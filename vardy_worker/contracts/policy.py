@@ -119,6 +119,20 @@ class ApprovalNeed(Contract):
         return not self.roles or not set(self.roles).isdisjoint(roles)
 
 
+class PlanChange(StrEnum):
+    """How other rules' say of a plan differs from what was recorded.
+
+    `STRICTER` and `LAXER`: in the verdict, or in the approvals that are asked for.
+    `OTHER`: approvals are asked for in both, of others. `UNKNOWN`: it cannot be evaluated.
+    """
+
+    UNCHANGED = "unchanged"
+    STRICTER = "stricter"
+    LAXER = "laxer"
+    OTHER = "other"
+    UNKNOWN = "unknown"
+
+
 class SmallestChange(Contract):
     """The effects without which the rest of a plan would need no approval; no part of them is enough."""
 

@@ -123,6 +123,12 @@ def moment(at_ms: int | None) -> datetime | None:
     return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, tz=UTC)
 
 
+def milliseconds(moment: datetime) -> int:
+    """A time as milliseconds since the epoch; one without a zone is UTC."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return int(aware.timestamp() * 1000)
+
+
 def effect_records(job: JobRecord) -> list[EffectRecord]:
     """The state of every effect of the plan; those never touched are `PENDING`."""
     if job.plan is None:

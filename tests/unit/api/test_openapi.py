@@ -91,7 +91,7 @@ def test_every_example_of_a_body_validates(document: dict[str, Any]) -> None:
         len(group)
         for group in (
             examples.RUN, examples.DECISION, examples.RESOLVE, examples.RECIPE, examples.PROGRAM, examples.RULES,
-            examples.PROMPT, examples.KEY,
+            examples.RULES_TEST, examples.PROMPT, examples.KEY,
         )
     )  # fmt: skip
 

@@ -1,0 +1,149 @@
+"""Rules replayed over stored plans: what would change. Nothing is touched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vardy_api.rule_shapes import ReplayedPlan, ReplayedReason, RulesTestPage
+from vardy_worker.active_rules import read_user_window
+from vardy_worker.contracts.errors import RequestError
+from vardy_worker.contracts.job import JobFilter
+from vardy_worker.contracts.policy import PlanChange
+from vardy_worker.contracts.user import Scope
+from vardy_worker.contracts.view import milliseconds, moment
+from vardy_worker.rules.replay import compare, differing, gone, renewed
+from vardy_worker.verbs.shared import plan_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vardy_api.operations.caller import Caller
+    from vardy_api.operations.catalogue import CatalogueReader
+    from vardy_api.operations.jobs import JobOperations
+    from vardy_api.rule_shapes import RulesTest
+    from vardy_worker.contracts.functions import Catalogue
+    from vardy_worker.contracts.job import JobPage, JobRecord
+    from vardy_worker.contracts.policy import EffectVerdict, PolicyResult, RuleSet
+    from vardy_worker.ports import JobStore, RuleEngine
+
+
+class RuleTestOperations:
+    """The use case of those who change rules and want to know first what that does."""
+
+    def __init__(self, store: JobStore, jobs: JobOperations, engine: RuleEngine, catalogue: CatalogueReader) -> None:
+        self._store = store
+        self._jobs = jobs
+        self._engine = engine
+        self._catalogue = catalogue
+
+    def test(self, caller: Caller, request: RulesTest) -> RulesTestPage:
+        """One page of the visible plans under the rules of the request.
+
+        The plans are evaluated with the functions, and the totals of each user, as they are now.
+        Raises `auth.scope`, `RulesError` with every problem, `job.not_found`, `plan.none` and
+        `cursor.invalid`.
+        """
+        caller.need(Scope.READ, Scope.DECIDE, Scope.OPERATE, Scope.ADMIN)
+        catalogue = self._catalogue.current()
+        rules = self._engine.load(request.text, catalogue)
+        found, following = self._find(caller, request)
+        tally = _Tally(rules)
+        items = tuple(self._replay(job, rules, catalogue, tally) for job in found)
+        return RulesTestPage(
+            digest=rules.digest, items=items, matched=tally.matched, failed=tally.failed, next=following
+        )
+
+    def _find(self, caller: Caller, request: RulesTest) -> tuple[Sequence[JobRecord], str | None]:
+        if request.job is not None:
+            job = self._jobs.find(caller, request.job)
+            if job.plan is None:
+                raise RequestError("The job has no plan.", code="plan.none", details={"status": job.status.value})
+            return (job,), None
+        page = self._jobs.list(caller, _filter(request), cursor=request.cursor, limit=request.limit)
+        return self._planned(page), page.next
+
+    def _planned(self, page: JobPage) -> Sequence[JobRecord]:
+        """The records of a page's jobs that made a plan. Those that are gone by now made none."""
+        records = (self._store.get(item.id) for item in page.items if item.effects_total)
+        return [record for record in records if record is not None]
+
+    def _replay(self, job: JobRecord, rules: RuleSet, catalogue: Catalogue, tally: _Tally) -> ReplayedPlan:
+        created_at = moment(job.created_at_ms)
+        assert created_at is not None  # noqa: S101 - narrows the type; a record always has it
+        blank = ReplayedPlan(
+            job=job.id,
+            status=job.status,
+            user=job.submission.user.id,
+            created_at=created_at,
+            digest=job.digest,
+            change=PlanChange.UNKNOWN,
+        )
+        if job.plan is None or job.policy is None:
+            return blank.model_copy(update={"note": "Its plan is not kept any more."})
+        body, before = job.plan.body(), job.policy
+        known = blank.model_copy(
+            update={"effects": len(body.effects), "before": before.verdict, "approvals_before": before.approvals}
+        )
+        missing = gone(body, catalogue)
+        if missing:
+            return known.model_copy(update={"note": f"No worker has {_named(missing)} any more."})
+        window = read_user_window(self._store, rules, job)
+        after = self._engine.evaluate(rules, body, plan_facts(job, catalogue, window))
+        tally.add(after)
+        changed = renewed(body, catalogue)
+        return known.model_copy(
+            update={
+                "change": compare(before, after),
+                "after": after.verdict,
+                "approvals_after": after.approvals,
+                "reasons": _reasons(before, after),
+                "note": f"Since the plan was made, {_named(changed)} changed." if changed else "",
+            }
+        )
+
+
+class _Tally:
+    """In how many plans each rule matched, and in how many it failed."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self.matched = dict.fromkeys((rule.name for rule in rules.rules), 0)
+        self.failed = dict(self.matched)
+
+    def add(self, result: PolicyResult) -> None:
+        for rule in {name for effect in result.effects for name in effect.rules}:
+            self.matched[rule] += 1
+        for rule in {effect.failed_rule for effect in result.effects} - {""}:
+            self.failed[rule] += 1
+
+
+def _reasons(before: PolicyResult, after: PolicyResult) -> tuple[ReplayedReason, ...]:
+    """Each sentence once, with the effects that it is said of."""
+    said: dict[tuple[object, ...], list[tuple[EffectVerdict, EffectVerdict]]] = {}
+    for earlier, later in differing(before, after):
+        key = (earlier.verdict, later.verdict, later.rules, later.failed_rule, later.message)
+        said.setdefault(key, []).append((earlier, later))
+    return tuple(
+        ReplayedReason(
+            effects=tuple(later.seq for _, later in pairs),
+            before=pairs[0][0].verdict,
+            after=pairs[0][1].verdict,
+            rules=pairs[0][1].rules,
+            failed_rule=pairs[0][1].failed_rule,
+            message=pairs[0][1].message,
+        )
+        for pairs in said.values()
+    )
+
+
+def _filter(request: RulesTest) -> JobFilter:
+    return JobFilter(
+        status=request.status,
+        kind=request.kind,
+        user=request.user,
+        recipe=request.recipe,
+        created_after_ms=None if request.created_after is None else milliseconds(request.created_after),
+    )
+
+
+def _named(functions: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in functions)
