@@ -14,6 +14,7 @@ A header is comment lines at the top of the file: what it is about, and then
     refs: JSON                 [at, effect, path] of all references in arguments
     output_refs: JSON          the same of the output
     ran: NUMBER                how many calls reached the host
+    params: JSON               the parameters of the program
     limits: JSON               limits that differ
     within: SECONDS            when it must be over, instead of the deadline
 """
@@ -60,7 +61,7 @@ def test_a_program_of_the_corpus_ends_as_its_header_says(
     limits = {**default, **json.loads(expected.get("limits", "{}"))}
     before = set(sandbox.child_pids())
     began = time.monotonic()
-    outcome = run(source, **limits)
+    outcome = run(source, params=json.loads(expected.get("params", "{}")), **limits)
     seconds = time.monotonic() - began
 
     check_end(outcome, expected)

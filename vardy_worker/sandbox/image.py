@@ -29,6 +29,9 @@ GUEST_FILES: Final = (
     "values.js",
     "console.js",
     "removals.js",
+    "repairs.js",
+    "collation.js",
+    "clone.js",
     "bridge.js",
 )
 

@@ -118,15 +118,20 @@ function step(failed, value) {
   return bind(value, undefined, run.params);
 }
 
-async function follow(promise) {
-  let value;
+/** Awaits what `run` returned, by no property that a program may have changed. */
+function follow(value) {
   try {
-    value = await promise;
+    const plain = isObject(value) && !isPlaceholder(value) && getPrototypeOf(value) === PromisePrototype;
+    const promise = plain ? value : new PromiseType((done) => done(value));
+    hide(promise, "constructor", undefined);
+    promiseThen(
+      promise,
+      (given) => end(false, given),
+      (error) => end(true, error),
+    );
   } catch (error) {
     end(true, error);
-    return;
   }
-  end(false, value);
 }
 
 function end(failed, value) {
@@ -175,6 +180,8 @@ function collect() {
   if (run.limit !== undefined) return ending(run.limit, "");
   if (run.ended) return run.failed ? threw() : returned();
   if (run.outbox.length > 0) return collectedCalls();
+  // A rejection that nobody handled is often why.
+  warnOfLost();
   return ending({ __proto__: null, k: "limit", code: "execution.deadlock" }, "");
 }
 

@@ -3,6 +3,8 @@
 const TEXT_MAX = 1000;
 const CAUSES_MAX = 16;
 const GROUP_MAX = 64;
+/** Errors looked at for the call that is to blame. */
+const SEARCHED_MAX = 256;
 
 /** Error → its `execution.*` code, for errors that the prelude made. */
 const codes = new WeakMapType();
@@ -70,6 +72,8 @@ function place(stack) {
     let code = charCode(stack, at);
     while (code >= 48 && code <= 57) {
       found[part] = found[part] * 10 + (code - 48);
+      // A program may write its own stack trace.
+      if (found[part] > PLACE_MAX) found[part] = 0;
       code = charCode(stack, ++at);
     }
     if (code !== 58) break;
@@ -79,6 +83,7 @@ function place(stack) {
 }
 
 const PROGRAM_MARK = "<input>:";
+const PLACE_MAX = 1e7;
 
 /** A stack trace from its first line in the program on. */
 function programStack(stack) {
@@ -86,19 +91,22 @@ function programStack(stack) {
   return at < 0 ? "" : slice(stack, lastIndexOf(stack, "\n", at) + 1);
 }
 
-/** The first failed call among an error, its causes and its group; -1 when there is none. */
-function failedCall(error, left) {
-  for (let i = 0; isObject(error) && i < left; i++) {
+/** The first failed call among an error, its causes and its group; -1 when `search.left` errors have none. */
+function failedCall(error, search) {
+  for (let i = 0; isObject(error) && i < CAUSES_MAX && search.left-- > 0; i++) {
     const id = weakGet(callErrors, error);
     if (id !== undefined) return id;
     const group = peek(error, "errors");
     if (isObject(group)) {
-      for (let j = 0; j < peek(group, "length") && j < GROUP_MAX; j++) {
-        const inner = failedCall(peek(group, j), left - i - 1);
+      const length = peek(group, "length");
+      for (let j = 0; j < length && j < GROUP_MAX && search.left > 0; j++) {
+        const inner = failedCall(peek(group, j), search);
         if (inner >= 0) return inner;
       }
     }
-    error = peek(error, "cause");
+    const inner = failedCall(peek(error, "suppressed"), search);
+    if (inner >= 0) return inner;
+    error = peek(error, "cause") ?? peek(error, "error");
   }
   return -1;
 }
@@ -134,7 +142,7 @@ function describedError(error) {
   const at = place(peek(error, "stack"));
   end.line = at[0];
   end.column = at[1];
-  end.call = failedCall(error, CAUSES_MAX);
+  end.call = failedCall(error, { __proto__: null, left: SEARCHED_MAX });
   if (!isObject(error) || (end.name === "" && end.message === "")) {
     end.message = shown(error, TEXT_MAX);
   }

@@ -18,6 +18,7 @@ const globalEval = eval;
 
 const ErrorType = Error;
 const TypeErrorType = TypeError;
+const RangeErrorType = RangeError;
 const PromiseType = Promise;
 const ProxyType = Proxy;
 const StringType = String;

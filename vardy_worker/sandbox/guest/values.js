@@ -19,14 +19,23 @@ const WARNINGS_MAX = 20;
 const OVERSIZE = 2;
 const SAFE_MAX = 9007199254740991;
 
+const ITERATOR = "An iterator";
 const unsupported = {
   __proto__: null,
+  "[object Promise]": "A promise",
   "[object WeakMap]": "A WeakMap",
   "[object WeakSet]": "A WeakSet",
   "[object ArrayBuffer]": "An ArrayBuffer",
   "[object DataView]": "A DataView",
   "[object Generator]": "A generator",
   "[object AsyncGenerator]": "A generator",
+  "[object Array Iterator]": ITERATOR,
+  "[object Map Iterator]": ITERATOR,
+  "[object Set Iterator]": ITERATOR,
+  "[object String Iterator]": ITERATOR,
+  "[object RegExp String Iterator]": ITERATOR,
+  "[object Iterator Helper]": ITERATOR,
+  "[object Iterator Wrap]": ITERATOR,
 };
 
 let warnings = newList();
@@ -198,7 +207,10 @@ function encodedSpecial(walk, value, prototype) {
     return "{" + name + field(walk, false, "message", peekText(value, "message")) + "}";
   }
   const tag = unsupported[objectTag(value)];
-  if (tag !== undefined) throw valueError(tag + " at " + at(walk) + " cannot leave the program: return plain data");
+  if (tag !== undefined) {
+    const instead = tag === ITERATOR ? "make an array of it with Array.from" : "return plain data";
+    throw valueError(tag + " at " + at(walk) + " cannot leave the program: " + instead);
+  }
   return NOT_SPECIAL;
 }
 

@@ -1,0 +1,7 @@
+// Concat growth.
+// expect: execution.memory
+// limits: {"execute_seconds_max": 10}
+async function run(params) {
+  let a = [1];
+  for (;;) a = a.concat(a);
+}

@@ -1,0 +1,6 @@
+// Call as argument.
+// expect: execution.value
+// says: await it
+async function run(params) {
+  return await echo({ p: echo({}) });
+}

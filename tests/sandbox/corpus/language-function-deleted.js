@@ -1,0 +1,6 @@
+// Function deleted.
+// expect: execution.thrown
+async function run(params) {
+  delete globalThis.echo;
+  return await echo({});
+}

@@ -1,0 +1,6 @@
+// Function new.
+// expect: returned {}
+// ran: 1
+async function run(params) {
+  return await new echo({});
+}

@@ -1,0 +1,3 @@
+// Run is arrow.
+// expect: returned 8
+const run = async (params) => 8;

@@ -1,0 +1,3 @@
+// Run is class.
+// expect: execution.thrown
+class run {}

@@ -1,0 +1,3 @@
+// Run is generator.
+// expect: execution.value
+function* run() { yield 1; }

@@ -1,0 +1,3 @@
+// Run is placeholder like.
+// expect: execution.thrown
+const run = new Proxy({}, {});

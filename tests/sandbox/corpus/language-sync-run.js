@@ -1,0 +1,3 @@
+// Sync run.
+// expect: returned 7
+function run(params) { return 7; }

@@ -1,0 +1,5 @@
+// Then returns.
+// expect: returned 3
+async function run(params) {
+  return echo({ n: 2 }).then(({ n }) => n + 1);
+}

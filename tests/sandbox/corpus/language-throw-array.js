@@ -1,0 +1,5 @@
+// Throw array.
+// expect: execution.thrown
+async function run(params) {
+  throw [1, 2];
+}

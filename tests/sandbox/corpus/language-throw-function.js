@@ -1,0 +1,5 @@
+// Throw function.
+// expect: execution.thrown
+async function run(params) {
+  throw () => 1;
+}

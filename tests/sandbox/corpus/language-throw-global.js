@@ -1,0 +1,5 @@
+// Throw global.
+// expect: execution.thrown
+async function run(params) {
+  throw globalThis;
+}

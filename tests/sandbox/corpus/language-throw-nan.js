@@ -1,0 +1,6 @@
+// Throw nan.
+// expect: execution.thrown
+// says: NaN
+async function run(params) {
+  throw NaN;
+}

@@ -1,0 +1,5 @@
+// Throw symbol.
+// expect: execution.thrown
+async function run(params) {
+  throw Symbol("s");
+}

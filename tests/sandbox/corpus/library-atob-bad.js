@@ -1,0 +1,5 @@
+// Atob bad.
+// expect: execution.thrown
+async function run(params) {
+  return atob("***");
+}

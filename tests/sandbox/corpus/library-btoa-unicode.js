@@ -1,0 +1,5 @@
+// Btoa unicode.
+// expect: execution.thrown
+async function run(params) {
+  return btoa("é€");
+}

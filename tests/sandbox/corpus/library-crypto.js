@@ -1,0 +1,5 @@
+// Crypto.
+// expect: execution.missing
+async function run(params) {
+  return crypto.randomUUID();
+}

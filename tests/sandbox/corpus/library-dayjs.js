@@ -1,0 +1,5 @@
+// Dayjs.
+// expect: execution.missing
+async function run(params) {
+  return dayjs().format();
+}

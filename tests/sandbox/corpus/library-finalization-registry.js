@@ -1,0 +1,5 @@
+// Finalization registry.
+// expect: execution.missing
+async function run(params) {
+  return new FinalizationRegistry(() => 1);
+}

@@ -1,0 +1,5 @@
+// Json bigint.
+// expect: execution.thrown
+async function run(params) {
+  return JSON.stringify({ id: 1n });
+}

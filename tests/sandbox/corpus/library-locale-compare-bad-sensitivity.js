@@ -1,0 +1,6 @@
+// Locale compare bad sensitivity.
+// expect: execution.thrown
+// says: sensitivity
+async function run(params) {
+  return "a".localeCompare("b", "en", { sensitivity: "loose" });
+}

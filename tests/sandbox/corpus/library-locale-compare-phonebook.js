@@ -1,0 +1,6 @@
+// Locale compare phonebook.
+// expect: execution.missing
+// says: de-u-co-phonebk
+async function run(params) {
+  return "a".localeCompare("ä", "de-u-co-phonebk");
+}

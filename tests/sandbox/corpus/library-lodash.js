@@ -1,0 +1,5 @@
+// Lodash.
+// expect: execution.missing
+async function run(params) {
+  return _.groupBy([1], (x) => x);
+}

@@ -1,0 +1,5 @@
+// Moment.
+// expect: execution.missing
+async function run(params) {
+  return moment().format();
+}

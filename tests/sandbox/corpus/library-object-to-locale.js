@@ -1,0 +1,5 @@
+// Object to locale.
+// expect: execution.missing
+async function run(params) {
+  return ({}).toLocaleString();
+}

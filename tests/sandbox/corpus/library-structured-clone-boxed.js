@@ -1,0 +1,5 @@
+// Structured clone boxed.
+// expect: returned 5
+async function run(params) {
+  return structuredClone(Object(5));
+}

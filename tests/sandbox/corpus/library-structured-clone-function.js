@@ -1,0 +1,5 @@
+// Structured clone function.
+// expect: execution.thrown
+async function run(params) {
+  return structuredClone({ f() {} });
+}

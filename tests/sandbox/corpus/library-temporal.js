@@ -1,0 +1,5 @@
+// Temporal.
+// expect: execution.missing
+async function run(params) {
+  return Temporal.Now.plainDateISO().toString();
+}

@@ -1,0 +1,5 @@
+// Text encoder.
+// expect: execution.missing
+async function run(params) {
+  return new TextEncoder().encode("x");
+}

@@ -1,0 +1,5 @@
+// Uri bad.
+// expect: execution.thrown
+async function run(params) {
+  return encodeURIComponent("\ud800");
+}

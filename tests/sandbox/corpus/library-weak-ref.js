@@ -1,0 +1,5 @@
+// Weak ref.
+// expect: execution.missing
+async function run(params) {
+  return new WeakRef({}).deref();
+}

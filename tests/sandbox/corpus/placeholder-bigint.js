@@ -1,0 +1,5 @@
+// Bigint.
+// expect: execution.placeholder
+async function run(params) {
+  return BigInt((await save({})).id);
+}

@@ -1,0 +1,5 @@
+// Freeze.
+// expect: execution.placeholder
+async function run(params) {
+  return Object.freeze(await save({}));
+}

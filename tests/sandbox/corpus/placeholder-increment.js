@@ -1,0 +1,7 @@
+// Increment.
+// expect: execution.placeholder
+async function run(params) {
+  let { n } = await save({});
+  n++;
+  return n;
+}

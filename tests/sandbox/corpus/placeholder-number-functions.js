@@ -1,0 +1,5 @@
+// Number functions.
+// expect: execution.placeholder
+async function run(params) {
+  return Number((await save({})).id);
+}

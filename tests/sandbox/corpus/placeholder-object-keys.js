@@ -1,0 +1,5 @@
+// Object keys.
+// expect: execution.placeholder
+async function run(params) {
+  return Object.keys(await save({}));
+}

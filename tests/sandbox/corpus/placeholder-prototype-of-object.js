@@ -1,0 +1,5 @@
+// Prototype of object.
+// expect: execution.placeholder
+async function run(params) {
+  return Object.create(await save({}));
+}

@@ -1,0 +1,5 @@
+// Proxy of it.
+// expect: execution.placeholder | returned {}
+async function run(params) {
+  return new Proxy(await save({}), {});
+}

@@ -1,0 +1,5 @@
+// String includes.
+// expect: execution.placeholder
+async function run(params) {
+  return "abc".includes((await save({})).name);
+}

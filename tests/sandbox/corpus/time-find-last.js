@@ -1,0 +1,5 @@
+// Find last.
+// expect: execution.timeout
+async function run(params) {
+  return [].findLast.call({ length: 2 ** 50 }, () => false);
+}

@@ -1,0 +1,5 @@
+// Typed array sort.
+// expect: execution.timeout
+async function run(params) {
+  return new Float64Array(1e5).sort(() => { for (;;); });
+}

@@ -1,0 +1,5 @@
+// Big int json.
+// expect: execution.thrown
+async function run(params) {
+  return JSON.stringify(await big({}));
+}

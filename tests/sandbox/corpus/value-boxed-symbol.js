@@ -1,0 +1,5 @@
+// Boxed symbol.
+// expect: returned {}
+async function run(params) {
+  return Object(Symbol("s"));
+}

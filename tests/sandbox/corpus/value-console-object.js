@@ -1,0 +1,5 @@
+// Console object.
+// expect: returned {}
+async function run(params) {
+  return console;
+}

@@ -1,0 +1,5 @@
+// Global this.
+// expect: returned {}
+async function run(params) {
+  return globalThis;
+}

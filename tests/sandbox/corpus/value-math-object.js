@@ -1,0 +1,5 @@
+// Math object.
+// expect: returned {}
+async function run(params) {
+  return Math;
+}
