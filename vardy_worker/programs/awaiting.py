@@ -291,23 +291,29 @@ def check_awaited(subject: Subject, findings: Findings) -> None:
             _report(call.name, call.node, watch.hint, findings)
     reaching = functions_reaching_calls(subject)
     registered = {id(call.node) for call in subject.calls}
-    run_binding = subject.names.top.bindings.get("run")
-    run = run_binding.function if run_binding is not None else None
     for node in subject.tree.nodes:
         if node.kind == "call_expression" and id(node) not in registered:
-            function = called_function(subject.names, node)
-            if function is run and enclosing_function(node) is None:
-                continue  # that it is called at all is a finding of its own
-            if function is not None and id(function) in reaching and watch.lost(node):
-                callee = node.get("function")
-                name = callee.text if callee is not None and callee.kind == "identifier" else "async function"
-                _report(name, node, watch.hint, findings)
+            _check_own_call(watch, node, reaching, findings)
         elif node.kind in FUNCTIONS and id(node) in reaching and is_async(node):
             _check_callback(watch, node, findings)
     for reference in subject.names.references:
         function = reference.binding.function if reference.binding is not None else None
         if function is not None and id(function) in reaching:
             _check_callback(watch, reference.node, findings)
+
+
+def _check_own_call(watch: _Watch, call: Node, reaching: set[int], findings: Findings) -> None:
+    """A call of one of the program's own functions, when its promise covers registered calls."""
+    function = called_function(watch.names, call)
+    if function is None or id(function) not in reaching:
+        return
+    run = watch.names.top.bindings.get("run")
+    if run is not None and run.function is function and enclosing_function(call) is None:
+        return  # that it is called at all is a finding of its own
+    if watch.lost(call):
+        callee = call.get("function")
+        name = callee.text if callee is not None and callee.kind == "identifier" else "async function"
+        _report(name, call, watch.hint, findings)
 
 
 def _check_callback(watch: _Watch, callback: Node, findings: Findings) -> None:
