@@ -29,6 +29,7 @@ from redis.retry import Retry
 from vardy_worker.contracts.errors import SettingsError, StoreUnavailable, VardyError
 from vardy_worker.store.address import SCHEMES as SENTINEL_SCHEMES
 from vardy_worker.store.address import sentinel_address
+from vardy_worker.store.pool import HastyPool, WaryPool
 from vardy_worker.store.sentinel import NoPrimaryError, async_primary_client, primary_client
 
 if TYPE_CHECKING:
@@ -42,11 +43,12 @@ RETRIES: Final = 1
 are not tried again, so that a server that swallows packets is reported within five seconds."""
 
 
-def connect(url: str, *, socket_timeout_seconds: float = SOCKET_TIMEOUT_SECONDS) -> Redis:
+def connect(url: str, *, socket_timeout_seconds: float = SOCKET_TIMEOUT_SECONDS, hasty: bool = False) -> Redis:
     """A client with a pool of its own; connects at the first command.
 
     Without a socket timeout a connection that froze half-open would never resume. The
     client sends a command again when its reply is lost, which every script allows for.
+    With `hasty`, a lost server is waited for by one caller alone; see `HastyPool`.
     Raises `SettingsError` for a URL that is none.
     """
     options = {
@@ -58,7 +60,9 @@ def connect(url: str, *, socket_timeout_seconds: float = SOCKET_TIMEOUT_SECONDS)
     }
     with readable_address(url):
         address = sentinel_address(url)
-        return Redis.from_url(url, **options) if address is None else primary_client(address, options)
+        if address is not None:
+            return primary_client(address, options, hasty=hasty)
+        return Redis.from_pool((HastyPool if hasty else WaryPool).from_url(url, **options))
 
 
 def connect_async(url: str) -> AsyncRedis:

@@ -15,7 +15,8 @@ from redis.asyncio.sentinel import SentinelConnectionPool as AsyncSentinelConnec
 from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, RedisError
 from redis.retry import Retry
-from redis.sentinel import SentinelConnectionPool
+
+from vardy_worker.store.pool import HastySentinelPool, WarySentinelPool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,9 +125,9 @@ class AsyncPrimaryFinder:
         raise question.no_primary()
 
 
-def primary_client(address: SentinelAddress, options: Mapping[str, Any]) -> Redis:
-    """A client whose every new connection goes to the primary of that moment."""
-    pool = SentinelConnectionPool(  # type: ignore[no-untyped-call] # redis-py has no types here
+def primary_client(address: SentinelAddress, options: Mapping[str, Any], *, hasty: bool) -> Redis:
+    """A client whose every new connection goes to the primary of that moment. `hasty`: see `HastyPool`."""
+    pool = (HastySentinelPool if hasty else WarySentinelPool)(
         address.service, PrimaryFinder(address), **_pool_options(address, options)
     )
     return Redis.from_pool(pool)
@@ -134,7 +135,7 @@ def primary_client(address: SentinelAddress, options: Mapping[str, Any]) -> Redi
 
 def async_primary_client(address: SentinelAddress, options: Mapping[str, Any]) -> AsyncRedis:
     """The same for asyncio."""
-    pool = AsyncSentinelConnectionPool(  # type: ignore[no-untyped-call] # the same
+    pool = AsyncSentinelConnectionPool(  # type: ignore[no-untyped-call] # redis-py has no types here
         address.service, AsyncPrimaryFinder(address), **_pool_options(address, options)
     )
     return AsyncRedis.from_pool(pool)

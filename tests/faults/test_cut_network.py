@@ -1,0 +1,252 @@
+"""A network that fails between Redis and API or workers: refused, frozen, deaf, slow, cut in the middle of a reply."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import httpx
+import pytest
+
+from tests.faults.conftest import ANA, SECONDS, Cluster, cluster_in
+from tests.support.deployment import KEY
+from tests.support.relay import Relay
+from tests.support.replication import port_of
+from tests.support.waiting import eventually
+from vardy_api.client import Vardy
+from vardy_api.embedded import EmbeddedServer
+from vardy_worker.contracts.status import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Answered(NamedTuple):
+    """An answer, and the seconds that it took."""
+
+    answer: httpx.Response
+    seconds: float
+
+
+Ask = Callable[..., Answered]
+
+ANSWER_SECONDS_MAX = 15.0
+"""Above one socket timeout by what a busy machine takes; a hundred callers in turn would take longer."""
+BACK_SECONDS_MAX = 3.0
+"""Far less than a socket timeout: no connection from before the trouble is used again."""
+POLL_SECONDS_MAX = 15.0
+"""A held-back request looks every five seconds, and its look may take a socket timeout."""
+REFUSED_SECONDS = float(os.environ.get("VARDY_TEST_REFUSED_SECONDS", "3"))
+"""30 and more by hand: the behaviour is the same after the first reconnecting with backoff."""
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    with EmbeddedServer(tmp_path_factory.mktemp("cut")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def relay(redis: EmbeddedServer) -> Iterator[Relay]:
+    with Relay(port_of(redis)) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory, redis: EmbeddedServer, relay: Relay) -> Iterator[Cluster]:
+    """API and one worker, which see Redis through the relay alone."""
+    folder: Path = tmp_path_factory.mktemp("cluster")
+    url = redis.url.replace(f":{port_of(redis)}/", f":{relay.port}/")
+    with cluster_in(folder, workers=1, redis=redis, settings={"VARDY_REDIS_URL": url}) as made:
+        yield made
+        relay.restore()
+
+
+@pytest.fixture(autouse=True)
+def restored(cluster: Cluster, relay: Relay) -> Iterator[None]:
+    yield
+    relay.restore()
+    assert eventually(cluster.deployment.api_is_ready, seconds=SECONDS)
+
+
+@pytest.fixture
+def vardy(cluster: Cluster) -> Iterator[Vardy]:
+    with cluster.deployment.client() as client:
+        yield client
+
+
+@pytest.fixture
+def ask(cluster: Cluster) -> Iterator[Ask]:
+    headers = {"Authorization": f"Bearer {KEY}"}
+    limits = httpx.Limits(max_connections=200)
+    with httpx.Client(base_url=cluster.deployment.url, headers=headers, timeout=SECONDS, limits=limits) as client:
+
+        def ask(method: str, path: str, **options: Any) -> Answered:
+            began = time.monotonic()
+            return Answered(client.request(method, path, **options), time.monotonic() - began)
+
+        yield ask
+
+
+def requests_of(document: dict[str, Any]) -> list[tuple[str, str]]:
+    """Method and path of every route that needs the store, its parameters filled in."""
+    filled = {"{job_id}": "job_01JZZZZZZZZZZZZZZZZZZZZZZZ", "{seq}": "0", "{name}": "some", "{key_id}": "key_1"}
+    found = []
+    for template, methods in document["paths"].items():
+        if template in {"/livez", "/metrics", "/problems/{code}"}:
+            continue
+        path = template
+        for name, value in filled.items():
+            path = path.replace(name, value)
+        assert "{" not in path
+        found += [(method.upper(), path) for method in methods]
+    return found
+
+
+def is_unavailable(answer: httpx.Response) -> bool:
+    """Whether it is the problem that tells a caller to come again."""
+    told = (answer.status_code, answer.headers["content-type"], answer.json()["code"])
+    return told == (503, "application/problem+json", "service.unavailable") and int(answer.headers["retry-after"]) > 0
+
+
+TROUBLES: dict[str, Callable[[Relay], None]] = {
+    "refused": Relay.refuse,
+    "frozen": Relay.swallow,
+    "replies dropped": Relay.swallow_replies,
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_every_route_answers_503_within_seconds_and_works_at_once_afterwards(
+    ask: Ask, relay: Relay, trouble: str
+) -> None:
+    requests = requests_of(ask("GET", "/openapi.json").answer.json())
+    assert len(requests) > 20
+    # More of one kind than the API has threads: they do not wait for one another.
+    requests += [("GET", "/v1/jobs")] * 60
+    TROUBLES[trouble](relay)
+    with ThreadPoolExecutor(len(requests) + 2) as pool:
+        live, metrics = (pool.submit(ask, "GET", path) for path in ("/livez", "/metrics"))
+        answers = list(pool.map(lambda request: ask(*request, json={"request": "x"}), requests))
+    assert [request for request, (answer, _) in zip(requests, answers, strict=True) if not is_unavailable(answer)] == []
+    assert max(seconds for _, seconds in answers) < ANSWER_SECONDS_MAX
+    assert live.result().answer.status_code == 200
+    assert "vardy_store_up 0.0" in metrics.result().answer.text
+    relay.restore()
+    answer, seconds = ask("GET", "/v1/jobs")
+    assert answer.status_code == 200
+    assert seconds < BACK_SECONDS_MAX
+
+
+@pytest.mark.parametrize("trouble", ["refused", "frozen"])
+def test_workers_and_api_go_on_by_themselves_with_everything_that_was_accepted(
+    cluster: Cluster, relay: Relay, vardy: Vardy, ask: Ask, trouble: str
+) -> None:
+    asked = cluster.submit(vardy, "ask", f'await add_line({{name: "ask-{trouble}"}}); return 1;')
+    cluster.settled(vardy, asked, Status.PENDING_APPROVAL)
+    names = [f"running-{trouble}", f"keyed-{trouble}", f"unkeyed-{trouble}"]
+    running, keyed, unkeyed = names
+    gates = [running, f"after-{keyed}", f"after-{unkeyed}"]
+    for gate in gates:
+        cluster.ledger.shut(gate)
+    jobs = {
+        running: cluster.submit(vardy, "running", f'return await count_lines({{name: "{running}"}});'),
+        keyed: cluster.submit(vardy, "keyed", f'await add_line({{name: "{keyed}"}}); return 1;'),
+        unkeyed: cluster.submit(vardy, "unkeyed", f'await post_letter({{name: "{unkeyed}"}}); return 1;'),
+    }
+    for name in names:
+        cluster.wait_for_call(name)
+    warned = cluster.deployment.log().count("lease.not_renewed")
+    key = {"Idempotency-Key": f"once-{trouble}"}
+    body = {"recipe": "ask", "user": {"id": ANA.id}}
+    with ThreadPoolExecutor(1) as pool:
+        poll = pool.submit(ask, "GET", f"/v1/jobs/{jobs[running].id}?wait=60")
+        assert eventually(lambda: "vardy_waiting_requests 1.0" in ask("GET", "/metrics").answer.text)
+        TROUBLES[trouble](relay)
+        answer, seconds = poll.result()
+    assert is_unavailable(answer)
+    assert seconds < POLL_SECONDS_MAX
+    assert is_unavailable(ask("POST", "/v1/run", json=body, headers=key).answer)
+    assert eventually(lambda: cluster.deployment.log().count("lease.not_renewed") > warned, seconds=SECONDS)
+    if trouble == "refused":
+        threading.Event().wait(REFUSED_SECONDS)
+    for gate in gates:
+        cluster.ledger.open(gate)
+    relay.restore()
+
+    assert eventually(lambda: ask("POST", "/v1/run", json=body, headers=key).answer.status_code == 202)
+    again = ask("POST", "/v1/run", json=body, headers=key).answer
+    assert again.headers["idempotent-replayed"] == "true"
+    cluster.settled(vardy, jobs[running], Status.SUCCESS)
+    cluster.settled(vardy, jobs[keyed], Status.SUCCESS)
+    # Whether its outcome could still be written depends on who was first; it is never called again.
+    cluster.settled(vardy, jobs[unkeyed], Status.SUCCESS, Status.PARTIAL)
+    assert [cluster.ledger.applied(name) for name in (keyed, unkeyed)] == [1, 1]
+    assert len(cluster.ledger.calls(unkeyed)) == 1
+    approved = vardy.approve(vardy.get(asked.id), user="lea", timeout_seconds=SECONDS)
+    assert approved.status is Status.SUCCESS
+    assert cluster.ledger.applied(f"ask-{trouble}") == 1
+
+
+def test_a_submission_whose_reply_was_lost_is_one_job_for_whoever_asks_again(
+    vardy: Vardy, ask: Ask, relay: Relay
+) -> None:
+    vardy.save_recipe("given", source="async function run(params) { return params; }", reviewed_by="rita")
+    body = {"recipe": "given", "params": {"mark": "the-marked-request"}, "user": {"id": "marked"}}
+    key = {"Idempotency-Key": "marked"}
+    # The server knows the script from now on.
+    assert ask("POST", "/v1/run", json=body | {"params": {}}).answer.status_code == 202
+    relay.swallow_answer_to(b"the-marked-request")
+    assert is_unavailable(ask("POST", "/v1/run", json=body, headers=key).answer)
+    assert relay.has_met(b"the-marked-request")
+    again = ask("POST", "/v1/run", json=body, headers=key).answer
+    assert (again.status_code, again.headers["idempotent-replayed"]) == (202, "true")
+    found = ask("GET", "/v1/jobs?user=marked").answer.json()
+    assert len(found["items"]) == 2
+    assert found["items"][0]["id"] == again.json()["id"]
+
+
+def test_journal_writes_whose_replies_are_lost_cost_no_second_effect(
+    cluster: Cluster, relay: Relay, vardy: Vardy
+) -> None:
+    """The start of both, and the outcome of another: applied by the server, unknown to the worker."""
+    lost_starts = [b'"function":"add_line","state":"STARTED"', b'"function":"post_letter","state":"STARTED"']
+    lost_outcome = b'"function":"post_letter","state":"SUCCEEDED"'
+    for marker in lost_starts:
+        relay.swallow_answer_to(marker)
+    repeated = cluster.submit(vardy, "repeated", 'await add_line({name: "repeated"}); return 1;')
+    never = cluster.submit(vardy, "never", 'await post_letter({name: "never"}); return 1;')
+    assert eventually(lambda: all(map(relay.has_met, lost_starts)), seconds=SECONDS)
+    relay.swallow_answer_to(lost_outcome)
+    done = cluster.submit(vardy, "done", 'await post_letter({name: "done"}); return 1;')
+    cluster.settled(vardy, done, Status.SUCCESS)
+    assert relay.has_met(lost_outcome)
+    cluster.settled(vardy, repeated, Status.SUCCESS)
+    stopped = cluster.settled(vardy, never, Status.PARTIAL)
+    assert stopped.error is not None
+    assert stopped.error.code == "commit.unknown"
+    assert [len(cluster.ledger.calls(name)) for name in ("repeated", "never", "done")] == [1, 0, 1]
+
+
+def test_a_connection_cut_in_the_middle_of_a_reply_changes_nothing(
+    cluster: Cluster, relay: Relay, vardy: Vardy
+) -> None:
+    markers = [b'"function":"post_letter","state":"STARTED"', b'"function":"post_letter","state":"SUCCEEDED"']
+    for marker in markers:
+        relay.cut_while_answering(marker)
+    job = cluster.submit(vardy, "cut", 'await post_letter({name: "cut"}); return 1;')
+    cluster.settled(vardy, job, Status.SUCCESS)
+    assert all(map(relay.has_met, markers))
+    assert len(cluster.ledger.calls("cut")) == 1
+
+
+def test_slow_replies_only_take_longer(cluster: Cluster, relay: Relay, vardy: Vardy) -> None:
+    relay.slow_down(0.1)
+    job = cluster.submit(vardy, "slow", 'await post_letter({name: "slow"}); return 1;')
+    cluster.settled(vardy, job, Status.SUCCESS)
+    assert len(cluster.ledger.calls("slow")) == 1
