@@ -185,33 +185,103 @@ def test_close_leaves_no_process_even_while_programs_run(image: pool.Image) -> N
     assert sandbox.child_pids() == []
 
 
+WORKER = """
+import sys, threading
+from vardy_worker.adapters.sandbox import ChildSandbox
+from vardy_worker.contracts.execution import SandboxRun
+from vardy_worker.contracts.limits import Limits
+sandbox = ChildSandbox(warm=2, children_max=2)
+assert sandbox.wait_warm(60)
+source = 'async function run() { console.log(1); for (;;); }'
+busy = SandboxRun(source=source, functions=(), now_ms=0, seed='', limits=Limits(guest_cpu_seconds_max=30))
+threading.Thread(target=sandbox.run, args=(busy, lambda calls: [])).start()
+print(*sandbox.child_pids(), flush=True)
+threading.Event().wait()
+"""
+
+
+def kill(worker: int, _: list[int]) -> None:
+    os.kill(worker, signal.SIGKILL)
+
+
+def kill_its_group(worker: int, _: list[int]) -> None:
+    os.killpg(worker, signal.SIGKILL)
+
+
+def kill_it_while_it_is_stopped(worker: int, _: list[int]) -> None:
+    os.kill(worker, signal.SIGSTOP)
+    os.kill(worker, signal.SIGKILL)
+
+
+def kill_it_while_its_children_are_stopped(worker: int, children: list[int]) -> None:
+    for child in children:
+        os.kill(child, signal.SIGSTOP)
+    os.kill(worker, signal.SIGKILL)
+
+
 @linux_only
-def test_a_killed_worker_leaves_no_child(tmp_path: Path) -> None:
-    script = tmp_path / "worker.py"
-    script.write_text(
-        "import sys, threading\n"
-        "from vardy_worker.adapters.sandbox import ChildSandbox\n"
-        "from vardy_worker.contracts.execution import SandboxRun\n"
-        "from vardy_worker.contracts.limits import Limits\n"
-        "sandbox = ChildSandbox(warm=2, children_max=2)\n"
-        "assert sandbox.wait_warm(60)\n"
-        "source = 'async function run() { for (;;); }'\n"
-        # Longer than the test waits, so that only the kernel ends this one.
-        "limits = Limits(execute_seconds_max=60, guest_cpu_seconds_max=60)\n"
-        "busy = SandboxRun(source=source, functions=(), now_ms=0, seed='', limits=limits)\n"
-        "threading.Thread(target=sandbox.run, args=(busy, lambda calls: [])).start()\n"
-        "print(*sandbox.child_pids(), flush=True)\n"
-        "threading.Event().wait()\n",
-        encoding="utf-8",
-    )
-    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as worker:
+@pytest.mark.parametrize(
+    "end", [kill, kill_its_group, kill_it_while_it_is_stopped, kill_it_while_its_children_are_stopped]
+)
+def test_a_killed_worker_leaves_no_child(end: Callable[[int, list[int]], None]) -> None:
+    command = [sys.executable, "-c", WORKER]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, process_group=0) as worker:
         assert worker.stdout is not None
         pids = [int(pid) for pid in worker.stdout.readline().split()]
         assert len(pids) == 2
         assert all(alive(pid) for pid in pids)
-        worker.kill()
+        end(worker.pid, pids)
         worker.wait(10)
-    wait_until(lambda: not any(alive(pid) for pid in pids))
+    # Long before the deadline of the program that one of them runs.
+    wait_until(lambda: not any(alive(pid) for pid in pids), seconds=5)
+
+
+@linux_only
+def test_an_idle_child_never_wakes(own_sandbox: ChildSandbox) -> None:
+    (pid,) = own_sandbox.child_pids()
+    run(own_sandbox, "return 1;")
+
+    def wakes() -> list[str]:
+        lines = [
+            line
+            for task in sorted(Path(f"/proc/{pid}/task").iterdir())
+            for line in (task / "status").read_text(encoding="ascii").splitlines()
+        ]
+        return [line for line in lines if "ctxt_switches" in line]
+
+    pause = threading.Event()
+    pause.wait(0.2)
+    before = wakes()
+    pause.wait(0.5)
+    assert wakes() == before
+
+
+def test_children_beyond_the_warm_ones_end_when_nobody_needs_them(image: pool.Image) -> None:
+    children = pool.ChildPool(
+        pool.PoolSize(warm=1, most=3, idle_seconds_max=0.2), data_bytes_max=256 * 1024 * 1024, image=image
+    )
+    held = [children.acquire(60) for _ in range(3)]
+    for child in held:
+        assert child is not None
+        children.release(child)
+    assert len(children.pids()) == 3
+    wait_until(lambda: len(children.pids()) == 1)
+    children.close()
+
+
+@linux_only
+def test_a_child_that_keeps_too_much_memory_is_replaced(image: pool.Image) -> None:
+    children = pool.ChildPool(
+        pool.PoolSize(warm=1, most=1, rss_bytes_max=1), data_bytes_max=256 * 1024 * 1024, image=image
+    )
+    served: list[int] = []
+    for _ in range(20):
+        child = children.acquire(60)
+        assert child is not None
+        served.append(child.pid)
+        children.release(child)
+    children.close()
+    assert len(set(served)) == 2
 
 
 def test_many_threads_share_the_children_and_none_sees_anothers_answer(image: pool.Image) -> None:
