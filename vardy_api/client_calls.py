@@ -35,7 +35,9 @@ from vardy_api.shapes import (
     RulesPut,
     RulesView,
     SummaryPage,
+    TrailCheckPage,
 )
+from vardy_worker.contracts.audit import AuditPage
 from vardy_worker.contracts.functions import Catalogue
 from vardy_worker.contracts.plan import Plan
 from vardy_worker.contracts.view import JobView
@@ -306,6 +308,26 @@ def create_key(request: KeyCreate) -> Call[NewKeyView]:
 def revoke_key(key_id: str) -> Call[KeyView]:
     """`DELETE /v1/keys/{id}`. Revoking twice is the same."""
     return Call("DELETE", _path("keys", key_id), read_as(KeyView))
+
+
+def list_audit(filters: Mapping[str, object], *, cursor: str | None, limit: int | None) -> Call[AuditPage]:
+    """`GET /v1/audit`."""
+    return Call("GET", "/v1/audit", read_as(AuditPage), query=_query(**filters, cursor=cursor, limit=limit))
+
+
+def verify_audit(chain: str | None, *, cursor: str | None) -> Call[TrailCheckPage]:
+    """`GET /v1/audit/verify`."""
+    return Call("GET", "/v1/audit/verify", read_as(TrailCheckPage), query=_query(chain=chain, cursor=cursor))
+
+
+def _read_lines(reply: Reply) -> tuple[bytes, ...]:
+    return tuple(reply.content.split(b"\n")[:-1])
+
+
+def export_audit(after: str, *, limit: int) -> Call[tuple[bytes, ...]]:
+    """`GET /v1/audit/export`: one stretch of it, as lines."""
+    query = _query(after=after or None, limit=limit)
+    return Call("GET", "/v1/audit/export", _read_lines, query=query)
 
 
 def read_queues() -> Call[QueuesView]:

@@ -1,7 +1,8 @@
-"""The part of the client that is not about one job: recipes, programs, rules, functions, keys, queues."""
+"""The part of the client that is not about one job: recipes, programs, rules, functions, keys, audit, queues."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from vardy_api import client_calls as calls
@@ -9,12 +10,13 @@ from vardy_api import client_flows as flows
 from vardy_api.client_flows import as_user
 from vardy_api.rule_shapes import RulesTest
 from vardy_api.shapes import KeyCreate, ProgramCheck, PromptRequest, RecipeSave, RulesPut
+from vardy_worker.contracts.audit import Action
 from vardy_worker.contracts.job import JobKind
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import Scope, User
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from vardy_api.rule_shapes import RulesTestPage
@@ -27,12 +29,16 @@ if TYPE_CHECKING:
         QueuesView,
         RecipeView,
         RulesView,
+        TrailCheckPage,
     )
+    from vardy_worker.contracts.audit import AuditPage
     from vardy_worker.contracts.base import JsonObject
     from vardy_worker.contracts.functions import Catalogue
     from vardy_worker.contracts.view import JobView
 
 T = TypeVar("T")
+EXPORT_LINES = 1000
+"""Lines of the audit trail asked for at once; a request that is lost is sent again for these alone."""
 Person: TypeAlias = User | str | dict[str, Any] | None
 """A user as contract, mapping or bare id; None where the key is bound to a person."""
 
@@ -193,6 +199,48 @@ class LibraryClient:
     def revoke_key(self, key_id: str) -> KeyView:
         """Ends a key at once."""
         return self._drive(flows.perform(calls.revoke_key(key_id)))
+
+    def audit(
+        self,
+        *,
+        job: JobView | str | None = None,
+        chain: str | None = None,
+        by: str | None = None,
+        action: Action | str | None = None,
+        after: datetime | None = None,
+        before: datetime | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+    ) -> AuditPage:
+        """One page of the audit trail, newest first; it may be short, and only `next` says whether it was the last."""
+        filters = {
+            "job": None if job is None else job_id_of(job),
+            "chain": chain,
+            "by": by,
+            "action": None if action is None else Action(action).value,
+            "after": None if after is None else after.isoformat(),
+            "before": None if before is None else before.isoformat(),
+        }
+        return self._drive(flows.perform(calls.list_audit(filters, cursor=cursor, limit=limit)))
+
+    def verify_audit(self, chain: str | None = None) -> Iterator[TrailCheckPage]:
+        """The check of every chain of the audit trail, or of one, page by page. A broken chain is an answer."""
+        cursor = None
+        while True:
+            page = self._drive(flows.perform(calls.verify_audit(chain, cursor=cursor)))
+            yield page
+            cursor = page.next
+            if cursor is None:
+                return
+
+    def export_audit(self, *, after: str = "") -> Iterator[bytes]:
+        """Every entry as one line of JSON, in order of recording, after the `place` of a line that is there already."""
+        while True:
+            lines = self._drive(flows.perform(calls.export_audit(after, limit=EXPORT_LINES)))
+            yield from lines
+            if len(lines) < EXPORT_LINES:
+                return
+            after = str(json.loads(lines[-1])["place"])
 
     def queues(self) -> QueuesView:
         """The queues and the workers that serve them."""

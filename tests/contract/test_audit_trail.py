@@ -16,7 +16,7 @@ from vardy_worker.contracts.audit import SETTINGS, Action, AuditFilter, AuditSta
 from vardy_worker.contracts.audit_chain import START, Head, entry_hash
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.status import Status
-from vardy_worker.ports import Change, Changed, Conflict, IdempotencyClaim, Replayed, Submitted
+from vardy_worker.ports import Change, Changed, Conflict, IdempotencyClaim, LogPart, Replayed, Submitted
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.job import JobRecord
@@ -288,13 +288,15 @@ def test_the_log_has_every_entry_in_order_of_recording_and_goes_on_after_any(wor
     jobs = [submitted_with_note(world) for _ in range(2)]
     for turn in range(3):
         noted(world, jobs[turn % 2])
-    whole = world.trail.log(after="", limit=100)
+    whole = world.trail.log(after="", limit=100).lines
     seen = [(json.loads(line.line)["chain"], json.loads(line.line)["n"]) for line in whole]
     assert seen == [(jobs[0].id, 1), (jobs[1].id, 1), (jobs[0].id, 2), (jobs[1].id, 2), (jobs[0].id, 3)]
     for at, line in enumerate(whole):
-        assert list(world.trail.log(after=line.place, limit=100)) == list(whole[at + 1 :])
-    assert list(world.trail.log(after="", limit=2)) == list(whole[:2])
-    assert list(world.trail.log(after=whole[-1].place, limit=2)) == []
+        rest = world.trail.log(after=line.place, limit=100)
+        assert (rest.lines, rest.is_last, rest.after) == (whole[at + 1 :], True, whole[-1].place)
+    first = world.trail.log(after="", limit=2)
+    assert (first.lines, first.is_last, first.after) == (whole[:2], False, whole[1].place)
+    assert world.trail.log(after=whole[-1].place, limit=2) == LogPart((), whole[-1].place, is_last=True)
 
 
 @pytest.mark.parametrize("wrong", ["x", "1", "-", "1-", "1-1-1", "99999999999999999999-1", "\uff11-1"])
@@ -329,7 +331,7 @@ def test_trimming_keeps_what_the_rest_of_a_chain_goes_on_from(world: World) -> N
     assert part.before == Head(3, old[-1].hash)
     assert [entry.n for entry in entries(world.trail, job.id)] == [4, 5]
     assert everything(world, AuditFilter(), limit=1) == [(job.id, 5), (job.id, 4)]
-    assert len(world.trail.log(after="", limit=10)) == 2
+    assert len(world.trail.log(after="", limit=10).lines) == 2
     assert 0 < world.trail.trimmed_before_ms() <= world.store.server_now_ms() - DAY_MS // 2
     noted(world, job)
     assert check(world.trail)[job.id].last == 6

@@ -13,6 +13,7 @@ from typer.main import get_command
 from vardy_api.cli.command import command
 from vardy_api.cli.commands import (
     approvals,
+    audit,
     commits,
     functions,
     jobs,
@@ -60,6 +61,7 @@ def build() -> typer.Typer:
         (REVIEWED, "rules", rules.group),
         (REVIEWED, "prompts", prompts.group),
         (ADMINISTRATION, "keys", keys.group),
+        (ADMINISTRATION, "audit", audit.group),
     ):
         app.add_typer(group, name=name, rich_help_panel=panel)
     command(app, "doctor", examples=["vardy doctor", "vardy doctor --json"], panel=ADMINISTRATION)(doctor)

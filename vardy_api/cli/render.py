@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from vardy_api.cli import drawings, report, rule_drawings, tables
+from vardy_api.cli import audit_drawings, drawings, report, rule_drawings, tables
+from vardy_api.cli.audit_comparing import AuditVerdict
+from vardy_api.cli.auditing import Exported
 from vardy_api.cli.bulk import BulkResult, Done, DryRun
 from vardy_api.cli.checkup import Checkup
 from vardy_api.cli.next_steps import next_steps
@@ -25,6 +27,7 @@ from vardy_api.shapes import (
     RulesView,
     SummaryPage,
 )
+from vardy_worker.contracts.audit import AuditPage
 from vardy_worker.contracts.functions import Catalogue, FunctionSpec
 from vardy_worker.contracts.view import JobView
 
@@ -49,6 +52,9 @@ _DRAWINGS: Mapping[type[BaseModel], Callable[[Output, Any, str], None]] = Mappin
         RulesView: rule_drawings.rules,
         RulesTestReport: lambda out, found, _: rule_drawings.rules_test(out, found),
         PromptView: lambda out, view, _: drawings.prompt(out, view),
+        AuditPage: lambda out, page, _: audit_drawings.entries(out, page),
+        AuditVerdict: lambda out, found, _: audit_drawings.verdict(out, found),
+        Exported: lambda out, written, _: audit_drawings.exported(out, written),
         KeyView: lambda out, view, _: drawings.key(out, view),
         NewKeyView: lambda out, view, _: drawings.key(out, view),
     }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from vardy_api.operations.caller import Caller
     from vardy_worker.contracts.audit import AuditFilter, AuditPage
-    from vardy_worker.ports import AuditTrail, LogLine
+    from vardy_worker.ports import AuditTrail, LogLine, LogPart
 
 EXPORT_BATCH: Final = 1000
 """Entries read at once; each batch is one round trip."""
@@ -47,18 +47,16 @@ class AuditOperations:
         Raises `auth.scope`, `cursor.invalid`; both before the first batch is asked for.
         """
         caller.need(Scope.ADMIN, Scope.OPERATE)
-        first = self._trail.log(after=after, limit=_batch(limit))
-        return self._batches(first, limit)
+        return self._batches(self._trail.log(after=after, limit=_batch(limit)), limit)
 
-    def _batches(self, batch: Sequence[LogLine], limit: int | None) -> Iterator[Sequence[LogLine]]:
-        while batch:
-            yield batch
-            whole = _batch(limit)
-            left = None if limit is None else limit - len(batch)
-            if len(batch) < whole or left == 0:
+    def _batches(self, part: LogPart, limit: int | None) -> Iterator[Sequence[LogLine]]:
+        left = limit
+        while True:
+            yield part.lines
+            left = None if left is None else left - len(part.lines)
+            if part.is_last or left == 0:
                 return
-            limit = left
-            batch = self._trail.log(after=batch[-1].place, limit=_batch(limit))
+            part = self._trail.log(after=part.after, limit=_batch(left))
 
     def check(self, caller: Caller, *, chain: str | None, cursor: str | None, limit: int) -> TrailCheckPage:
         """Checks up to `limit` chains, by name, or one alone; goes on where the page before ended.

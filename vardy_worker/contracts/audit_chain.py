@@ -119,19 +119,20 @@ class ChainCheck:
         self.erased = 0
         self.broken: BrokenEntry | None = None
 
-    def add(self, fields: JsonObject | None) -> None:
-        """Checks the next entry; None is one that cannot be read."""
+    def add(self, fields: JsonObject | None) -> BrokenEntry | None:
+        """Checks the next entry, where None is one that cannot be read; returns what is broken by now."""
         if self.broken is not None:
-            return
+            return self.broken
         expected = self._expected(fields)
         message = "it is not a JSON object" if fields is None else self._fault(fields, expected)
         if message or fields is None:
             self.broken = BrokenEntry(n=expected.n + 1, message=f"Entry {expected.n + 1}: {message}.")
-            return
+            return self.broken
         if self.first is None:
             self.first = fields["n"]
         self.erased += bool(fields["text_sha256"]) and fields.get("text") is None
         self.head = Head(fields["n"], fields["hash"])
+        return None
 
     def ends_at(self, head: Head) -> None:
         """Says which entry must be the newest: others were cut off, or put behind it."""

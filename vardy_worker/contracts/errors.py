@@ -116,6 +116,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = MappingProxyType(
         "recipe.conflict": (409, "The recipe was changed meanwhile"),
         "recipe.invalid": (422, "The recipe does not validate"),
         "function.not_found": (404, "There is no such function"),
+        "audit.not_found": (404, "There is no such chain in the audit trail"),
         "key.not_found": (404, "There is no such key"),
         "rules.invalid": (422, "The rules file is not valid"),
         "rules.conflict": (409, "The rules were changed meanwhile"),

@@ -4,7 +4,7 @@ All are synchronous: the worker runs each job in a thread, and the API calls the
 in its thread pool. Only `ChangeFeed` is asynchronous, so that waiting costs no thread.
 """
 
-from vardy_worker.ports.audit import AuditTrail, ChainPart, LogLine
+from vardy_worker.ports.audit import AuditTrail, ChainPart, LogLine, LogPart
 from vardy_worker.ports.clock import Clock
 from vardy_worker.ports.documents import ChangeFeed, Document, Documents, Presence, WorkerSeen
 from vardy_worker.ports.functions import (
@@ -64,6 +64,7 @@ __all__ = [
     "Keep",
     "KeyReused",
     "LogLine",
+    "LogPart",
     "Missing",
     "Model",
     "NotClaimed",

@@ -37,6 +37,15 @@ class LogLine:
     line: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class LogPart:
+    """Some of all entries. `after` is the place to go on after, and `is_last` that nothing is there by now."""
+
+    lines: tuple[LogLine, ...]
+    after: str
+    is_last: bool
+
+
 class AuditTrail(Protocol):
     """Chains of entries. Raises `StoreUnavailable`, and `RequestError` `cursor.invalid` for a wrong cursor or place."""
 
@@ -46,8 +55,8 @@ class AuditTrail(Protocol):
         Costs the same however many entries there are, unless a filter matches few of many.
         """
 
-    def log(self, *, after: str, limit: int) -> Sequence[LogLine]:
-        """Entries after a place ("" is the beginning) in order of recording; none when there are no more."""
+    def log(self, *, after: str, limit: int) -> LogPart:
+        """Up to `limit` entries after a place ("" is the beginning) in order of recording, fewer where some are lost."""
 
     def chains(self, *, after: str, limit: int) -> Sequence[str]:
         """Names of chains after the given one, in their order."""

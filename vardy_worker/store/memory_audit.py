@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.audit import SETTINGS, AuditPage
 from vardy_worker.contracts.audit_chain import START, Head, dump_entry, next_entries, parse_entry
-from vardy_worker.ports.audit import ChainPart, LogLine
+from vardy_worker.ports.audit import ChainPart, LogLine, LogPart
 from vardy_worker.store.audit_listing import matches, read_place, shown
 from vardy_worker.store.cursor import make_cursor, read_cursor
 
@@ -76,16 +76,19 @@ class MemoryAuditTrail:
         lines = self._chains.get(chain, [])
         return lines[at] if 0 <= at < len(lines) else None
 
-    def log(self, *, after: str, limit: int) -> Sequence[LogLine]:
+    def log(self, *, after: str, limit: int) -> LogPart:
         """See `AuditTrail.log`."""
         with self._lock:
             first = 0
             if after:
                 at_ms, order = read_place(after)
                 first = bisect_right(self._log, (at_ms, int(order)), key=lambda logged: logged[0])
-            stored = [(place, self._line(chain, n)) for place, chain, n in self._log[first:]]
-        found = [LogLine(f"{place[0]}-{place[1]}", line) for place, line in stored if line is not None]
-        return found[:limit]
+            stored = [(f"{at[0]}-{at[1]}", self._line(chain, n)) for at, chain, n in self._log[first : first + limit]]
+        return LogPart(
+            lines=tuple(LogLine(place, line) for place, line in stored if line is not None),
+            after=stored[-1][0] if stored else after,
+            is_last=len(stored) < limit,
+        )
 
     def chains(self, *, after: str, limit: int) -> Sequence[str]:
         """See `AuditTrail.chains`."""

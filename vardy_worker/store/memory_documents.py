@@ -69,9 +69,7 @@ class MemoryDocuments:
         with self._lock:
             stored = self._stored.pop((collection, name), None)
             if stored is not None:
-                self.audit.append(
-                    SETTINGS, audit, before=AuditState(version=len(stored)), after=AuditState(version=0)
-                )
+                self.audit.append(SETTINGS, audit, before=AuditState(version=len(stored)), after=AuditState(version=0))
             return stored is not None
 
 

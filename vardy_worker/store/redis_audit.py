@@ -15,7 +15,7 @@ from vardy_worker.contracts.audit import SETTINGS, AuditEntry, AuditPage, AuditS
 from vardy_worker.contracts.audit_chain import START, Head, dump_entry, next_entries
 from vardy_worker.contracts.errors import StoreUnavailable
 from vardy_worker.contracts.status import Status
-from vardy_worker.ports.audit import ChainPart, LogLine
+from vardy_worker.ports.audit import ChainPart, LogLine, LogPart
 from vardy_worker.store.audit_listing import log_place, matches, place_after, read_place, shown
 from vardy_worker.store.connection import translated
 from vardy_worker.store.cursor import make_cursor, read_cursor
@@ -212,14 +212,11 @@ class RedisAuditTrail:
         following = make_cursor(before, chain) if before > trimmed + 1 else None
         return AuditPage(items=tuple(items), next=following)
 
-    def log(self, *, after: str, limit: int) -> Sequence[LogLine]:
+    def log(self, *, after: str, limit: int) -> LogPart:
         """See `AuditTrail.log`."""
-        since = place_after(after)
-        while True:
-            last, _, rows = self._log(["forwards", since, "+", limit, limit])
-            if rows or not last:
-                return [LogLine(place.decode(), line) for place, line in rows]
-            since = f"({last}"
+        last, _, rows = self._log(["forwards", place_after(after), "+", limit, limit])
+        lines = tuple(LogLine(place.decode(), line) for place, line in rows)
+        return LogPart(lines=lines, after=last or (lines[-1].place if lines else after), is_last=not last)
 
     def _log(self, args: list[Arg]) -> tuple[str, int, list[Any]]:
         keys = [self._keys.audit_log, self._keys.audit_anchors]

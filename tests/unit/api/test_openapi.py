@@ -130,7 +130,7 @@ def test_answers_fit_their_schemas(api: ApiWorld, http: httpx.Client, document: 
         "/problems/{code}": "/problems/internal",
     }
     for method, path, route in routes(document):
-        if method == "GET" and path != "/metrics":
+        if method == "GET" and path not in {"/metrics", "/v1/audit/export"}:
             answer = http.get(asked.get(path, path))
             assert answer.status_code == 200, path
             check(document, route["responses"]["200"]["content"]["application/json"]["schema"], answer.json())

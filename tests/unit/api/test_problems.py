@@ -132,6 +132,7 @@ CASES: dict[str, Case] = {
     "recipe.not_found": lambda _, http: http.get("/v1/recipes/none"),
     "recipe.conflict": _conflicting_recipe,
     "recipe.invalid": lambda _, http: http.put("/v1/recipes/a", json={"source": "nothing"}),
+    "audit.not_found": lambda _, http: http.get("/v1/audit/verify?chain=job_none"),
     "key.not_found": lambda _, http: http.delete("/v1/keys/none"),
     "rules.invalid": lambda _, http: http.put("/v1/rules", json={"text": "default: perhaps"}),
     "rules.conflict": lambda _, http: http.put("/v1/rules", json={"text": "default: block", "expect_version": 7}),

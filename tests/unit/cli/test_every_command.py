@@ -28,7 +28,7 @@ DOCUMENT = ROOT_FOLDER / "docs" / "cli.md"
 NEEDED = """
 run; jobs list, show, wait, cancel, console; approvals list, show, approve, deny;
 commits list, show, requeue, resolve, discard; programs check; recipes list, show, save, run, delete;
-functions list, show; rules show, check, test, apply; prompts show; keys create, list, revoke;
+audit list, verify, export; functions list, show; rules show, check, test, apply; prompts show; keys create, list, revoke;
 doctor; api; worker; dev; demo; bench
 """
 
