@@ -7,6 +7,8 @@ from pydantic import BaseModel
 from vardy_worker import Functions
 
 functions = Functions()
+writes = Functions()
+"""Apart from the others, whose declarations a model is sent."""
 
 PROGRAM = """async function run(params) {
   const rows = await list_rows({ count: params.count });
@@ -36,3 +38,9 @@ class Row(BaseModel):
 def list_rows(count: int) -> list[Row]:
     """As many rows as asked for."""
     return [Row(id=number, name=f"row {number}", amount=number * 3) for number in range(count)]
+
+
+@writes.write(idempotent=True)
+def note(number: int, cents: int, text: str) -> int:
+    """Applies nothing."""
+    return number + cents + len(text)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from vardy_api.bench.commits import commit
 from vardy_api.bench.memory import sandbox_memory
+from vardy_api.bench.rules import rules
 from vardy_api.bench.sandbox import sandbox_calls, sandbox_start
 from vardy_api.bench.service import latency, start, throughput, tokens
 from vardy_worker.contracts.errors import RequestError
@@ -27,6 +29,8 @@ BENCHMARKS: Mapping[str, Callable[[], Measurement]] = {
     "tokens": tokens,
     "latency": latency,
     "throughput": throughput,
+    "rules": rules,
+    "commit": commit,
 }
 
 
