@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
 from threading import Barrier
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -257,7 +258,7 @@ def test_a_count_that_is_sent_twice_counts_once(redis_world: RedisWorld) -> None
     job = committing(store)
     keys = Keys(redis_world.namespace)
     totals = RedisTotals(redis_world.client, keys, Scripts(redis_world.client))
-    stored = totals.read(ANA.id)
+    stored = totals.read(ANA.id, window_hours=24)
     counting = stored.counting(None, ONE, 24, version="v1")
     assert totals.send_count(job.id, ANA.id, job.fence, stored, counting) == b"counted"
     assert totals.send_count(job.id, ANA.id, job.fence, stored, counting) == b"counted"
@@ -266,6 +267,32 @@ def test_a_count_that_is_sent_twice_counts_once(redis_world: RedisWorld) -> None
     late = replace(counting, counted=counting.counted.model_copy(update={"hour": 1}))
     assert totals.send_count(other.id, ANA.id, other.fence, stored, late) == b"moved"
     assert total(store) == 1
+
+
+@pytest.mark.parametrize("clock_seconds", [0.0, 1e11])
+def test_a_machine_whose_clock_is_wrong_reads_the_same_totals(
+    redis_world: RedisWorld, monkeypatch: pytest.MonkeyPatch, clock_seconds: float
+) -> None:
+    store = redis_world.store
+    job = committing(store)
+    count(store, job)
+    redis_world.forward(3 * HOUR)
+    monkeypatch.setattr("vardy_worker.store.redis_totals.time", SimpleNamespace(time=lambda: clock_seconds))
+    assert total(store) == 1
+    assert total(store, hours=2) == 0
+    assert count(store, committing(store)).before == ONE
+    settle(store, job, to=Status.FUNCTION_ERROR)
+    assert total(store) == 1
+
+
+def test_hours_that_left_the_longest_window_are_dropped(redis_client: Redis, redis_world: RedisWorld) -> None:
+    store, keys = redis_world.store, Keys(redis_world.namespace)
+    for _ in range(3):
+        count(store, committing(store))
+        redis_world.forward(300 * HOUR)
+    count(store, committing(store))
+    hours = [field for field in redis_client.hkeys(keys.totals(ANA.id)) if field.isdigit()]
+    assert len(hours) == 3
 
 
 def test_a_change_that_is_sent_twice_takes_back_once(redis_world: RedisWorld) -> None:

@@ -86,7 +86,7 @@ class Company:
     def die(self, job: JobRecord, *, at: int, after: bool) -> None:
         """A worker dies while it commits, and its lease runs out."""
         sound = self.parts.store
-        self.parts.store = DyingStore(sound, at=at, after=after)  # type: ignore[assignment] # stands for a store
+        self.parts.store = DyingStore(sound, at=at, after=after)
         try:
             with pytest.raises(SystemExit):
                 self.parts.committer("w1").commit(job.id)
@@ -114,7 +114,7 @@ BOTH_SIDES = pytest.mark.parametrize("after", [False, True])
 
 def test_a_commit_with_one_effect_writes_five_times(company: Company) -> None:
     counting = DyingStore(company.parts.store)
-    company.parts.store = counting  # type: ignore[assignment] # stands for a store
+    company.parts.store = counting
     assert company.commit(company.paying()).status is Status.SUCCESS
     submitted = 2
     assert counting.writes - submitted == 5

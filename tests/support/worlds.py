@@ -120,6 +120,7 @@ class RedisWorld:
             if by_hour:
                 self.client.hdel(totals, *by_hour)
                 self.client.hset(totals, mapping={int(hour) - hours: value for hour, value in by_hour.items()})
+                self.client.hincrby(totals, "_last", -hours)
         for corrections in cast("list[bytes]", list(self.client.scan_iter(f"{self.namespace}:totals:*", _type="list"))):
             for place, line in enumerate(cast("list[bytes]", self.client.lrange(corrections, 0, -1))):
                 self.client.lset(corrections, place, _hours_back(line, hours))

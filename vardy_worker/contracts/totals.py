@@ -10,7 +10,7 @@ from pydantic import Field
 from vardy_worker.contracts.base import Contract
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 WINDOW_HOURS = 24
 """How far back rules look at a user's totals, unless their file says otherwise."""
@@ -39,13 +39,27 @@ class EffectTotals(Contract):
         default_factory=dict, description="plans whose sum is not known, by function and argument"
     )
 
+    @classmethod
+    def added_up(cls, parts: Iterable[EffectTotals]) -> EffectTotals:
+        """All of them together."""
+        counts: dict[str, int] = {}
+        sums: dict[str, dict[str, Decimal]] = {}
+        unknown: dict[str, dict[str, int]] = {}
+        for part in parts:
+            _add(counts, part.counts, int.__add__)
+            for function, totals in part.sums.items():
+                _add(sums.setdefault(function, {}), totals, EXACTLY.add)
+            for function, plans in part.unknown.items():
+                _add(unknown.setdefault(function, {}), plans, int.__add__)
+        return cls(
+            counts=_not_zero(counts),
+            sums=_tables_not_zero(sums),
+            unknown=_tables_not_zero(unknown),
+        )
+
     def plus(self, other: EffectTotals) -> EffectTotals:
         """Both together."""
-        return EffectTotals(
-            counts=_added(self.counts, other.counts, int.__add__),
-            sums=_tables_added(self.sums, other.sums, EXACTLY.add),
-            unknown=_tables_added(self.unknown, other.unknown, int.__add__),
-        )
+        return EffectTotals.added_up((self, other))
 
     def negated(self) -> EffectTotals:
         """What takes these totals off again when it is added."""
@@ -70,22 +84,17 @@ class EffectTotals(Contract):
         return not (self.counts or self.sums or self.unknown)
 
 
-def _added(
-    first: dict[str, _Number], second: dict[str, _Number], add: Callable[[_Number, _Number], _Number]
-) -> dict[str, _Number]:
-    together = {**first}
-    for name, value in second.items():
-        together[name] = add(together[name], value) if name in together else value
-    return {name: value for name, value in together.items() if value}
+def _add(table: dict[str, _Number], more: dict[str, _Number], add: Callable[[_Number, _Number], _Number]) -> None:
+    for name, value in more.items():
+        table[name] = add(table[name], value) if name in table else value
 
 
-def _tables_added(
-    first: dict[str, dict[str, _Number]],
-    second: dict[str, dict[str, _Number]],
-    add: Callable[[_Number, _Number], _Number],
-) -> dict[str, dict[str, _Number]]:
-    tables = {name: _added(first.get(name, {}), second.get(name, {}), add) for name in {**first, **second}}
-    return {name: table for name, table in tables.items() if table}
+def _not_zero(table: dict[str, _Number]) -> dict[str, _Number]:
+    return {name: value for name, value in table.items() if value}
+
+
+def _tables_not_zero(tables: dict[str, dict[str, _Number]]) -> dict[str, dict[str, _Number]]:
+    return {function: kept for function, table in tables.items() if (kept := _not_zero(table))}
 
 
 class TotalsCorrection(Contract):

@@ -333,7 +333,7 @@ class CommitPipeline:
         if job.plan is None:
             msg = f"job {job.id} has no plan to commit"
             raise ValueError(msg)
-        hours = rules.user_window_hours
+        hours = rules.user_window_hours if rules.reads_user_window else 0
         counted = count(self.store, job, fence=committer.fence, catalogue=catalogue, window_hours=hours)
         committer.job = job.model_copy(update={"counted": counted})
         body, facts = job.plan.body(), plan_facts(job, catalogue, counted.before)

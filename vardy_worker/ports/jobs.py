@@ -212,10 +212,10 @@ class JobStore(Protocol):
     def count_plan(self, job: JobRecord, *, fence: int, totals: EffectTotals, window_hours: int) -> CountedPlan | None:
         """Adds a plan to its requester's totals and notes that in the job, in one step.
 
-        Answers what is noted, with what the requester's other plans had done before. A
-        plan that was counted for this commit already is not counted again; one that was
-        counted for an earlier commit is moved to the present hour. None when the job is
-        not `COMMITTING` under this fence any more.
+        Answers what is noted, with what the requester's other plans had done before; where
+        nobody asks for that, 0 hours cost least. A plan that was counted for this commit
+        already is not counted again; one that was counted for an earlier commit is moved to
+        the present hour. None when the job is not `COMMITTING` under this fence any more.
         """
 
     def user_totals(self, user: str, *, window_hours: int, without: CountedPlan | None = None) -> EffectTotals:

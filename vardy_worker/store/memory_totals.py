@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 class _Stored:
     version: str
     era: str
+    last: int
     hours: dict[int, bytes] = field(default_factory=dict)
     expires_at_ms: int = 0
 
@@ -36,7 +37,7 @@ class MemoryTotals:
         if earlier is not None and earlier.before is not None:
             return found.again(earlier, window_hours)
         count = found.counting(earlier, totals, window_hours, version=secrets.token_hex(8))
-        stored = _Stored(count.version, count.counted.era, {**found.hours, **count.written})
+        stored = _Stored(count.version, count.counted.era, found.now, {**found.hours, **count.written})
         for hour in count.dropped:
             stored.hours.pop(hour, None)
         stored.expires_at_ms = self._clock.now_ms() + KEEP_MS
@@ -53,11 +54,12 @@ class MemoryTotals:
         now_ms = self._clock.now_ms()
         stored = self._stored.get(user)
         if stored is None or stored.expires_at_ms <= now_ms:
-            stored = _Stored("", "")
+            stored = _Stored("", "", 0)
         return UserTotals(
             now=now_ms // HOUR_MS,
             era=stored.era,
             version=stored.version,
+            last=stored.last,
             hours=dict(stored.hours),
             corrections=tuple(self._corrections.get(user, ())),
         )

@@ -328,7 +328,7 @@ class RedisJobStore:
 
     def user_totals(self, user: str, *, window_hours: int, without: CountedPlan | None = None) -> EffectTotals:
         """See `JobStore.user_totals`."""
-        return self._totals.read(user).window(window_hours, without=without)
+        return self._totals.read(user, window_hours=window_hours, plan=without).window(window_hours, without=without)
 
     def erase_user_totals(self, user: str) -> bool:
         """See `JobStore.erase_user_totals`."""

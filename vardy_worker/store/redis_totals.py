@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from typing import TYPE_CHECKING, Final
 
 from vardy_worker.contracts.errors import StoreUnavailable
@@ -11,6 +12,8 @@ from vardy_worker.store.connection import translated
 from vardy_worker.store.totals import KEEP_MS, UserTotals
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from redis import Redis
 
     from vardy_worker.contracts.job import JobRecord
@@ -35,7 +38,7 @@ class RedisTotals:
         """See `JobStore.count_plan`. Raises `StoreUnavailable` after losing too many races."""
         user = job.submission.user.id
         for _ in range(TRIES_MAX):
-            stored = self.read(user)
+            stored = self.read(user, window_hours=window_hours, plan=job.counted)
             if job.counted is not None and job.counted.before is not None:
                 return stored.again(job.counted, window_hours)
             count = stored.counting(job.counted, totals, window_hours, version=secrets.token_hex(8))
@@ -58,6 +61,7 @@ class RedisTotals:
             noted,
             len(stored.corrections),
             KEEP_MS,
+            stored.now,
             len(count.written),
         ]
         for hour, totals in count.written.items():
@@ -65,20 +69,35 @@ class RedisTotals:
         reply: bytes = self._scripts.run("count_plan", keys, [*args, *count.dropped])
         return reply
 
-    def read(self, user: str) -> UserTotals:
-        """One user's totals and the present hour, by the server's clock."""
+    def read(self, user: str, *, window_hours: int, plan: CountedPlan | None = None) -> UserTotals:
+        """One user's totals of a window, and the present hour by the server's clock.
+
+        Only the hours that are needed are read; which those are is guessed from this
+        machine's clock, and read again where the guess was wrong.
+        """
+        guess = UserTotals(now=int(time.time() * 1000) // HOUR_MS + 1)
+        asked = guess.needed(window_hours + 2, plan)
+        while True:
+            stored = self._fetch(user, sorted(asked))
+            missing = stored.needed(window_hours, plan) - asked
+            if not missing:
+                return stored
+            asked |= missing
+
+    def _fetch(self, user: str, hours: Sequence[int]) -> UserTotals:
         with translated():
             # One transaction: a correction is either in the list or in its hour.
             pipe = self._client.pipeline(transaction=True)
-            pipe.hgetall(self._keys.totals(user))
+            pipe.hmget(self._keys.totals(user), ["_era", "_version", "_last", *map(str, hours)])
             pipe.lrange(self._keys.corrections(user), 0, -1)
             pipe.time()
-            fields, corrections, (seconds, _) = pipe.execute()
+            (era, version, last, *totals), corrections, (seconds, _) = pipe.execute()
         return UserTotals(
             now=int(seconds) * 1000 // HOUR_MS,
-            era=fields.pop(b"_era", b"").decode(),
-            version=fields.pop(b"_version", b"").decode(),
-            hours={int(hour): totals for hour, totals in fields.items()},
+            era=(era or b"").decode(),
+            version=(version or b"").decode(),
+            last=int(last or 0),
+            hours={hour: stored for hour, stored in zip(hours, totals, strict=True) if stored is not None},
             corrections=tuple(TotalsCorrection.model_validate_json(line) for line in corrections),
         )
 

@@ -22,29 +22,31 @@ _NOTHING: Final = EffectTotals()
 class UserTotals:
     """One user's totals as a store has them; `now` is the present hour.
 
-    `version` changes with every plan that is counted; both it and `era` are "" while none
-    was. `hours` are the encoded totals by hour.
+    `version` changes with every plan that is counted, and `last` is the hour of the newest;
+    `version` and `era` are "" while none was. `hours` are the encoded totals by hour, at
+    least of those that are asked for (see `needed`).
     """
 
     now: int
     era: str = ""
     version: str = ""
+    last: int = 0
     hours: Mapping[int, bytes] = field(default_factory=dict)
     corrections: Sequence[TotalsCorrection] = ()
+
+    def needed(self, window_hours: int, plan: CountedPlan | None) -> frozenset[int]:
+        """The hours without which neither a window can be shown nor a plan be counted."""
+        window = range(self.now - window_hours, self.now + 1)
+        return frozenset([*window, *(each.hour for each in self._open_corrections), *([plan.hour] if plan else [])])
 
     def window(self, window_hours: int, *, without: CountedPlan | None = None) -> EffectTotals:
         """What was done in the last hours, the oldest one whole, without one of the plans."""
         first = self.now - window_hours
-        total = _NOTHING
-        for hour, stored in self.hours.items():
-            if hour >= first:
-                total = total.plus(decode_totals(stored))
-        for correction in self.corrections:
-            if correction.hour >= first and self._holds(correction.era, correction.hour):
-                total = total.plus(correction.totals)
+        parts = [decode_totals(stored) for hour, stored in self.hours.items() if hour >= first]
+        parts += [each.totals for each in self._open_corrections if each.hour >= first]
         if without is not None and without.hour >= first and self._holds(without.era, without.hour):
-            total = total.minus(without.totals)
-        return total
+            parts.append(without.totals.negated())
+        return EffectTotals.added_up(parts)
 
     def again(self, earlier: CountedPlan, window_hours: int) -> CountedPlan:
         """A plan that was counted for the commit under way, before a crash: as it was noted.
@@ -58,35 +60,37 @@ class UserTotals:
 
     def counting(self, earlier: CountedPlan | None, totals: EffectTotals, window_hours: int, *, version: str) -> Count:
         """Counts a plan in the present hour, or moves it there from an earlier commit's."""
-        era = self.era or version
         own = totals if earlier is None else earlier.totals
-        changed = {self.now: own}
-        for correction in self.corrections:
-            if self._holds(correction.era, correction.hour):
-                changed[correction.hour] = changed.get(correction.hour, _NOTHING).plus(correction.totals)
+        changes = [(self.now, own), *((each.hour, each.totals) for each in self._open_corrections)]
         if earlier is not None and self._holds(earlier.era, earlier.hour):
-            changed[earlier.hour] = changed.get(earlier.hour, _NOTHING).minus(own)
-        written = {hour: self._at(hour).plus(change) for hour, change in changed.items()}
+            changes.append((earlier.hour, own.negated()))
+        changed: dict[int, EffectTotals] = {}
+        for hour, change in changes:
+            changed[hour] = changed.get(hour, self._at(hour)).plus(change)
         return Count(
             counted=CountedPlan(
-                era=era,
+                era=self.era or version,
                 hour=self.now,
                 totals=own,
                 before=self.window(window_hours, without=earlier),
                 window_hours=window_hours,
             ),
             version=version,
-            written={hour: encode_totals(total) for hour, total in written.items() if not total.is_zero},
-            dropped=tuple(
-                hour
-                for hour in {**self.hours, **written}
-                if hour < self._oldest or (hour in written and written[hour].is_zero)
-            ),
+            written={hour: encode_totals(total) for hour, total in changed.items() if not total.is_zero},
+            dropped=(*(hour for hour, total in changed.items() if total.is_zero), *self._outdated()),
         )
+
+    def _outdated(self) -> Sequence[int]:
+        """The hours that left the longest window since the last count: it dropped those before."""
+        return range(self.last - WINDOW_HOURS_MAX, self._oldest) if self.era else ()
 
     @property
     def _oldest(self) -> int:
         return self.now - WINDOW_HOURS_MAX
+
+    @property
+    def _open_corrections(self) -> list[TotalsCorrection]:
+        return [each for each in self.corrections if self._holds(each.era, each.hour)]
 
     def _holds(self, era: str, hour: int) -> bool:
         """Whether what was counted then is still among these totals."""

@@ -4,8 +4,8 @@
 -- KEYS[1] job  [2] totals by hour  [3] corrections of them
 -- ARGV[1] expected fence  [2] version of the totals that was read, or "" for none  [3] their new version
 --     [4] JSON that the job notes  [5] number of corrections that the totals hold now
---     [6] keep for (ms)  [7] number of hours that are written, then pairs of hour and JSON
---     then the hours that are dropped
+--     [6] keep for (ms)  [7] the present hour
+--     [8] number of hours that are written, then pairs of hour and JSON, then the hours that are dropped
 -- Result: "counted" | "moved": the totals are other ones by now | "lost": the job is another worker's
 
 local job, totals, corrections = KEYS[1], KEYS[2], KEYS[3]
@@ -24,9 +24,9 @@ redis.call('HSET', job, 'counted', ARGV[4])
 if ARGV[2] == '' then
   redis.call('HSET', totals, '_era', ARGV[3])
 end
-redis.call('HSET', totals, '_version', ARGV[3])
-local dropped = 8 + 2 * tonumber(ARGV[7])
-for at = 8, dropped - 1, 2 do
+redis.call('HSET', totals, '_version', ARGV[3], '_last', ARGV[7])
+local dropped = 9 + 2 * tonumber(ARGV[8])
+for at = 9, dropped - 1, 2 do
   redis.call('HSET', totals, ARGV[at], ARGV[at + 1])
 end
 for at = dropped, #ARGV do
