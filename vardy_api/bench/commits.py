@@ -35,8 +35,6 @@ from vardy_worker.store.redis_jobs import RedisJobStore
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from redis import Redis
-
 EFFECTS = 200
 ROUNDS = 5
 RATIO_MIN = 0.5
@@ -51,10 +49,9 @@ def commit() -> Measurement:
     with ExitStack() as opened:
         folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="vardy-bench-"))
         server = opened.enter_context(EmbeddedServer(Path(folder)))
-        client = connect(server.url)
-        opened.callback(client.close)
-        committer = opened.enter_context(_Committer.opened(client, server.url))
-        floor = _Floor(client)
+        committer = opened.enter_context(_Committer.opened(server.url))
+        floor = _Floor(server.url)
+        opened.callback(floor.close)
         committer.one()
         floor.one()
         ours, theirs = interleaved(ROUNDS, committer.one, floor.one)
@@ -83,9 +80,10 @@ class _Committer:
 
     @classmethod
     @contextmanager
-    def opened(cls, client: Redis, redis_url: str) -> Iterator[_Committer]:
+    def opened(cls, redis_url: str) -> Iterator[_Committer]:
         """With allowing rules in the store."""
         settings = load_settings(redis_url=redis_url, namespace=NAMESPACE)
+        client = connect(redis_url)
         store, documents = RedisJobStore(client, NAMESPACE), RedisDocuments(client, NAMESPACE)
         clock, engine = SystemClock(), CelRules()
         active = RulesVersion(version=1, digest=engine.load(ALLOW_ALL, build_catalogue(writes)).digest, text=ALLOW_ALL)
@@ -108,6 +106,7 @@ class _Committer:
         finally:
             leases.stop()
             host.stop()
+            client.close()
 
     def one(self) -> float:
         """Seconds of one commit; the job is in the store before, and looked at after."""
@@ -160,9 +159,9 @@ class _Committer:
 class _Floor:
     """Two script calls per effect, each of which writes as much as an effect's record."""
 
-    def __init__(self, client: Redis) -> None:
-        self._client = client
-        self._script = client.script_load(WRITE)
+    def __init__(self, redis_url: str) -> None:
+        self._client = connect(redis_url)
+        self._script = self._client.script_load(WRITE)
         self._record = json.dumps({"seq": 0, "state": "SUCCEEDED", "idempotency_key": "0" * 64, "result": 0})
         self._jobs = 0
 
@@ -177,3 +176,7 @@ class _Floor:
                     self._client.evalsha(self._script, 1, key, f"{seq}:{half}", self._record)
 
         return seconds_of(calls)
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._client.close()

@@ -10,6 +10,7 @@ import pytest
 from tests.support.rules import CATALOGUE, Court, condition, refund
 from vardy_worker.contracts.policy import Verdict
 from vardy_worker.rules.load import FILE_BYTES_MAX, RULES_MAX, WHEN_CHARACTERS_MAX
+from vardy_worker.rules.smallest import MILLISECONDS_MAX, PARTS_MAX
 from vardy_worker.rules.vocabulary import BY_ARGUMENT, BY_FUNCTION, FIXED, OPEN, ROOTS
 
 TEXT = (Path(__file__).parents[3] / "docs" / "rules.md").read_text()
@@ -25,6 +26,18 @@ def test_every_example_file_loads(court: Court, text: str) -> None:
 def test_the_first_example_does_what_it_says(court: Court) -> None:
     verdicts = [court.judge(FILES[0], refund(cents)).verdict for cents in (5000, 6000, 100_001)]
     assert verdicts == [Verdict.ALLOW, Verdict.APPROVE, Verdict.BLOCK]
+
+
+def test_every_rule_of_the_example_of_warnings_but_the_first_is_warned_of(court: Court) -> None:
+    [text] = [text for text in FILES if "contradiction" in text]
+    rules = court.load(text)
+    warned = [warning.rule for warning in court.engine.warnings(rules, CATALOGUE)]
+    assert warned == [rule.name for rule in rules.rules[1:]]
+
+
+def test_the_bounds_of_the_smallest_change_are_the_real_ones() -> None:
+    assert f"evaluating {PARTS_MAX:,} parts" in TEXT
+    assert f"{MILLISECONDS_MAX} ms of processor time" in TEXT
 
 
 @pytest.mark.parametrize("when", CONDITIONS)
