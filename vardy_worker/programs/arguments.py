@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from json import dumps
 from typing import TYPE_CHECKING, Any
 
 from vardy_worker.contracts.base import JsonObject, make_pointer
+from vardy_worker.programs.argument_words import describe, one_of, resolved, words_for
 from vardy_worker.programs.capabilities import close_names
 from vardy_worker.programs.literals import beyond_safe, is_big_integer, literal_types, literal_value
 from vardy_worker.programs.nodes import Node
@@ -42,15 +42,6 @@ _NEVER_OBJECTS = FUNCTIONS | {
     "binary_expression",
 }
 _CALLS_BY_POSITION = ELEMENT_METHODS | COMPARING_METHODS | {"reduce", "reduceRight"}
-_TYPE_WORDS = {
-    "string": "a string",
-    "integer": "an integer",
-    "number": "a number",
-    "boolean": "true or false",
-    "array": "an array",
-    "object": "an object",
-    "null": "null",
-}
 _DEPTH_MAX = 32
 _NUMERIC = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 
@@ -95,16 +86,17 @@ def _check_passed_on(subject: Subject, findings: Findings) -> None:
 
 def _check_call(call: Call, schema: JsonObject, findings: Findings) -> None:
     callee = call.node.get("function")
-    arguments = arguments_of(call.node)
+    arguments = _spread_out(arguments_of(call.node))
     given = call.node.get("arguments")
     example = signature(call.name, schema)
     if given is not None and given.kind == "template_string":
         _shape(call, given, "a template", example, findings)
         return
-    if any(argument.kind == "spread_element" for argument in arguments):
+    shown = [argument for argument in arguments if argument.kind != "spread_element"]
+    if len(shown) > 1:
+        _shape(call, shown[1], f"{len(shown)} arguments by position", example, findings)
         return
-    if len(arguments) > 1:
-        _shape(call, arguments[1], f"{len(arguments)} arguments by position", example, findings)
+    if arguments and arguments[0].kind == "spread_element":
         return
     if not arguments or bare(arguments[0]).kind == "undefined":
         for name in _required(schema):
@@ -112,9 +104,23 @@ def _check_call(call: Call, schema: JsonObject, findings: Findings) -> None:
         return
     argument = bare(arguments[0])
     if argument.kind in _NEVER_OBJECTS:
-        _shape(call, argument, _words(argument), example, findings)
+        _shape(call, argument, words_for(argument), example, findings)
     elif argument.kind == "object":
         _check_object(call, argument, schema, findings)
+
+
+def _spread_out(arguments: list[Node]) -> list[Node]:
+    """The arguments with `...[a, b]` as `a, b`; other spreads stay what they are."""
+    found: list[Node] = []
+    stack = list(reversed(arguments))
+    while stack:
+        argument = stack.pop()
+        inner = bare(argument.named_children()[0]) if argument.kind == "spread_element" else None
+        if inner is not None and inner.kind == "array":
+            stack.extend(reversed(inner.named_children()))
+        else:
+            found.append(argument)
+    return found
 
 
 def _shape(call: Call, node: Node, found: str, example: str, findings: Findings) -> None:
@@ -245,18 +251,9 @@ def _remedy(wrong: _Wrong) -> str:
 # --- literals against schemas -----------------------------------------------------------------
 
 
-def _resolve(schema: Any, root: JsonObject) -> Any:
-    for _ in range(_DEPTH_MAX):
-        if not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
-            return schema
-        name = schema["$ref"].rpartition("/")[2].replace("~1", "/").replace("~0", "~")
-        schema = root.get("$defs", {}).get(name, True)
-    return True
-
-
 def _judge(value: Node, schema: Any, root: JsonObject, path: tuple[str | int, ...]) -> list[_Wrong]:
     """What is wrong with a value; empty for what fits and for what the text does not show."""
-    schema, value = _resolve(schema, root), bare(value)
+    schema, value = resolved(schema, root), bare(value)
     if not isinstance(schema, dict) or len(path) > _DEPTH_MAX:
         return []
     if value.kind == "ternary_expression":
@@ -296,7 +293,7 @@ def _judge_options(
     telling = [v for v in verdicts if v[0].code != "program.argument_type" or len(v[0].path) > len(path)]
     if len(telling) == 1:
         return telling[0]
-    return [_Wrong("program.argument_type", value, path, describe(schema, root), _words(value))]
+    return [_Wrong("program.argument_type", value, path, describe(schema, root), words_for(value))]
 
 
 def _judge_plain(
@@ -313,10 +310,10 @@ def _judge_plain(
     if "integer" in wanted and value.kind == "string" and is_big_integer(shown):
         return []
     if wanted and kinds.isdisjoint(_widened(wanted)):
-        return [_Wrong("program.argument_type", value, path, describe(schema, root), _words(value))]
+        return [_Wrong("program.argument_type", value, path, describe(schema, root), words_for(value))]
     if allowed is not None:
         if shown is not None and not any(_same(shown[0], option) for option in allowed):
-            return [_Wrong("program.argument_value", value, path, _one_of(allowed), _words(value), tuple(allowed))]
+            return [_Wrong("program.argument_value", value, path, one_of(allowed), words_for(value), tuple(allowed))]
         return []
     if "object" in kinds and value.kind == "object":
         return _judge_object(value, schema, root, path)
@@ -379,54 +376,7 @@ def _judge_range(value: Node, schema: JsonObject, path: tuple[str | int, ...]) -
         ("exclusiveMaximum", number >= schema.get("exclusiveMaximum", number + 1), "less than"),
     )
     return [
-        _Wrong("program.argument_value", value, path, f"{words} {schema[name]}", _words(value))
+        _Wrong("program.argument_value", value, path, f"{words} {schema[name]}", words_for(value))
         for name, broken, words in limits
         if broken and isinstance(schema.get(name), int | float)
     ]
-
-
-# --- words --------------------------------------------------------------------------------------
-
-
-def describe(schema: Any, root: JsonObject, depth: int = 0) -> str:
-    """What a schema asks for, in words: `an integer`, `"open" or "paid"`, `a string or null`."""
-    schema = _resolve(schema, root)
-    if not isinstance(schema, dict) or depth > _DEPTH_MAX:
-        return "any value"
-    if "enum" in schema:
-        return _one_of(schema["enum"])
-    if "const" in schema:
-        return _one_of([schema["const"]])
-    options = schema.get("anyOf") or schema.get("oneOf")
-    if isinstance(options, list) and options:
-        return " or ".join(dict.fromkeys(describe(option, root, depth + 1) for option in options))
-    types = schema.get("type")
-    if types == "array" and "items" in schema:
-        return f"an array of items that are {describe(schema['items'], root, depth + 1)}"
-    names = [types] if isinstance(types, str) else types or []
-    return " or ".join(_TYPE_WORDS.get(name, str(name)) for name in names) or "any value"
-
-
-def _one_of(values: Sequence[Any]) -> str:
-    return " or ".join(dumps(value, ensure_ascii=False) for value in values)
-
-
-_KIND_WORDS = {
-    "string": "a string",
-    "number": "a number",
-    "template_string": "a string",
-    "array": "an array",
-    "object": "an object",
-    "regex": "a regular expression",
-    "unary_expression": "a number",
-}
-_SHOWN = {"string": "the string ", "number": "the number ", "unary_expression": "", "true": "", "false": "", "null": ""}
-_SHOWN_CHARS_MAX = 40
-
-
-def _words(node: Node) -> str:
-    """What a literal is, in words, with its text when that is short."""
-    node = bare(node)
-    if node.kind in _SHOWN and len(node.text) <= _SHOWN_CHARS_MAX:
-        return f"{_SHOWN[node.kind]}{node.text}"
-    return "a function" if node.kind in FUNCTIONS else _KIND_WORDS.get(node.kind, "this value")

@@ -11,6 +11,13 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from vardy_worker.programs.executors import (
+    NO_MICROTASK,
+    drops_callback,
+    executor_fed_by,
+    executor_of,
+    settles_elsewhere,
+)
 from vardy_worker.programs.globals import ALLOWED_GLOBALS
 from vardy_worker.programs.nodes import Node
 from vardy_worker.programs.scopes import Binding, BindingKind, Use, pattern_names
@@ -132,7 +139,7 @@ class _Watch:
                 return outcome
             node, held = outcome
 
-    def _at_end(self, node: Node, parent: Node, *, held: _Held) -> _Fate:
+    def _at_end(self, node: Node, parent: Node, *, held: _Held) -> _Fate | tuple[Node, _Held]:
         kind = parent.kind
         if kind == "return_statement" or (kind == "arrow_function" and node.field == "body"):
             function = parent if kind == "arrow_function" else enclosing_function(parent)
@@ -146,7 +153,11 @@ class _Watch:
         if kind == "await_expression" and held is _Held.YES:
             self.hint = "`await` does not wait for promises inside an array or object; use `await Promise.all(…)`."
             return _Fate.LOST
-        return _Fate.WAITED if kind in _TAKERS else _Fate.LOST
+        made = executor_fed_by(self.names, parent) if kind == "expression_statement" else None
+        if made is not None:
+            return made, _Held.NO
+        passed_on = kind == "expression_statement" and settles_elsewhere(self.names, node)
+        return _Fate.WAITED if passed_on or kind in _TAKERS else _Fate.LOST
 
     def _as_argument(self, call: Node | None) -> _Fate | tuple[Node, _Held]:
         if call is None:
@@ -239,6 +250,9 @@ class _Watch:
             return self._follow(parent, held=_Held.NO)
         call = parent.parent if parent is not None and parent.kind == "arguments" else None
         method = method_call(call) if call is not None else None
+        if call is not None and drops_callback(self.names, call):
+            self.hint = NO_MICROTASK
+            return _Fate.LOST
         return self._returned_to(call, *method) if call is not None and method is not None else _Fate.WAITED
 
     def _returned_to(self, call: Node, receiver: Node, name: str) -> _Fate:
@@ -294,6 +308,8 @@ def check_awaited(subject: Subject, findings: Findings) -> None:
     for node in subject.tree.nodes:
         if node.kind == "call_expression" and id(node) not in registered:
             _check_own_call(watch, node, reaching, findings)
+        elif id(executor_of(subject.names, node)) in reaching and watch.lost(node):
+            _report("new Promise", node, watch.hint or "Write `await new Promise(…)`.", findings)
         elif node.kind in FUNCTIONS and id(node) in reaching and is_async(node):
             _check_callback(watch, node, findings)
     for reference in subject.names.references:
@@ -321,9 +337,12 @@ def _check_callback(watch: _Watch, callback: Node, findings: Findings) -> None:
     arguments = callback.parent
     call = arguments.parent if arguments is not None and arguments.kind == "arguments" else None
     method = method_call(call) if call is not None else None
-    if call is None or method is None or not watch.loses_callback(call, *method):
+    if call is not None and drops_callback(watch.names, call):
+        watch.hint, name = NO_MICROTASK, "queueMicrotask"
+    elif call is not None and method is not None and watch.loses_callback(call, *method):
+        name = method[1]
+    else:
         return
-    name = method[1]
     findings.add(
         "program.unawaited_call",
         callback,

@@ -48,6 +48,8 @@ def check_names(subject: Subject, findings: Findings) -> None:
             continue  # a text in typographic quotes, say, for which there is a finding already
         if reference.use is not Use.READ:
             _assigned_free(subject, reference, findings)
+        elif _only_asked_for(reference.node) and name not in subject.specs and name not in JUDGE_GLOBALS:
+            continue
         elif name == "globalThis":
             _global_object(subject, reference.node, findings)
         else:
@@ -61,6 +63,13 @@ def check_names(subject: Subject, findings: Findings) -> None:
                 f"`{reference.name}` is a constant and cannot get another value.",
                 f"Declare it with `let` in line {findings.line_of(binding.node)}.",
             )
+
+
+def _only_asked_for(node: Node) -> bool:
+    """Whether a name is the operand of `typeof`, which tells the truth of names that do not exist."""
+    parent = node.parent
+    operator = parent.get("operator") if parent is not None and parent.kind == "unary_expression" else None
+    return operator is not None and operator.kind == "typeof"
 
 
 def _free_name(subject: Subject, name: str, node: Node, findings: Findings) -> None:

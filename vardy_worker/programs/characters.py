@@ -48,7 +48,7 @@ def check_characters(tree: Tree, findings: Findings) -> None:
         )
         findings.add("program.syntax", node, message, "Delete it.")
     for node in tree.nodes:
-        if node.kind in _NAMES and not node.text.isascii():
+        if node.kind in _NAMES and ("\\" in node.text or not node.text.isascii()):
             sign = wrong_sign(identifier_name(node).removeprefix("#"))
             if sign is not None:
                 message = f"JavaScript does not allow `{sign}` here."
@@ -71,10 +71,12 @@ def _invisible(tree: Tree) -> Iterator[int]:
 
 
 def wrong_sign(name: str) -> str | None:
-    """The first sign of a name that no name has."""
-    return next((char for char in name if not _in_names(char)), None)
+    """The first sign of a name that no name has, or that none begins with."""
+    return next((char for place, char in enumerate(name) if not _in_names(char, first=place == 0)), None)
 
 
-def _in_names(char: str) -> bool:
+def _in_names(char: str, *, first: bool) -> bool:
+    if first and unicodedata.category(char) in {"Nd", "Mn", "Mc"}:
+        return False
     # Python's own rule adds the few that Unicode lists by hand.
     return char in _JOINERS or unicodedata.category(char) in _NAME_CATEGORIES or f"a{char}".isidentifier()

@@ -124,6 +124,7 @@ class Names:
     _by_node: dict[int, Reference] = field(default_factory=dict)
     _declared: dict[int, Binding] = field(default_factory=dict)
     _scopes: dict[int, Scope] = field(default_factory=dict)
+    _vars: list[tuple[Node, Scope]] = field(default_factory=list)
 
     def inside(self, node: Node) -> dict[str, Binding]:
         """What a block, function or class declares for its inside alone."""
@@ -165,6 +166,8 @@ _SCOPES = FUNCTIONS | {
     "class",
     "class_declaration",
 }
+_BLOCKS_MAX = 100
+"""A `var` is held against so many blocks around it."""
 _LEXICAL = frozenset({BindingKind.LET, BindingKind.CONST, BindingKind.CLASS, BindingKind.IMPORT})
 _DECLARATIONS = {"function_declaration": BindingKind.FUNCTION, "generator_function_declaration": BindingKind.FUNCTION}
 _VARIABLE_KINDS = {"let": BindingKind.LET, "const": BindingKind.CONST}
@@ -194,6 +197,7 @@ def analyse(tree: Tree) -> Names:
     """Resolves every name of a JavaScript tree."""
     names = Names(tree, Scope(tree.root, None))
     scopes = _declare(names)
+    _find_hidden_clashes(names)
     for node, scope in scopes:
         _resolve(names, node, scope)
     return names
@@ -272,8 +276,25 @@ def _declare_variables(names: Names, node: Node, scope: Scope) -> None:
     kind = _VARIABLE_KINDS.get(keyword, BindingKind.VAR)
     where = _var_scope(scope) if kind is BindingKind.VAR else scope
     for declarator in node.named_children():
-        if declarator.kind == "variable_declarator":
-            _add_all(names, where, declarator.get("name"), kind)
+        pattern = declarator.get("name") if declarator.kind == "variable_declarator" else None
+        _add_all(names, where, pattern, kind)
+        if where is not scope and pattern is not None:
+            names._vars.extend((name, scope) for name in pattern_names(pattern))  # noqa: SLF001 - one unit with Names
+
+
+def _find_hidden_clashes(names: Names) -> None:
+    """A `var` cannot pass a block that declares its name otherwise."""
+    for node, inner in names._vars:  # noqa: SLF001 - one unit with Names
+        scope: Scope | None = inner
+        for _ in range(_BLOCKS_MAX):
+            if scope is None or scope.takes_var:
+                break
+            known = scope.bindings.get(identifier_name(node))
+            caught = known is not None and known.kind is BindingKind.CATCH and known.node.field != "parameter"
+            if known is not None and (known.kind in _LEXICAL or known.kind is BindingKind.FUNCTION or caught):
+                names.clashes.append(Clash(known, node))
+                break
+            scope = scope.parent
 
 
 def _declare_own(names: Names, node: Node, scope: Scope) -> None:
