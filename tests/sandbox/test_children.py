@@ -239,7 +239,6 @@ def test_a_killed_worker_leaves_no_child(end: Callable[[int, list[int]], None]) 
 @linux_only
 def test_an_idle_child_never_wakes(own_sandbox: ChildSandbox) -> None:
     (pid,) = own_sandbox.child_pids()
-    run(own_sandbox, "return 1;")
 
     def wakes() -> list[str]:
         lines = [
