@@ -287,9 +287,11 @@ def test_a_machine_whose_clock_is_wrong_reads_the_same_totals(
 
 def test_hours_that_left_the_longest_window_are_dropped(redis_client: Redis, redis_world: RedisWorld) -> None:
     store, keys = redis_world.store, Keys(redis_world.namespace)
-    for _ in range(3):
-        count(store, committing(store))
+    jobs = [committing(store) for _ in range(3)]
+    for job in jobs:
+        count(store, job)
         redis_world.forward(300 * HOUR)
+    settle(store, jobs[0], to=Status.FUNCTION_ERROR)
     count(store, committing(store))
     hours = [field for field in redis_client.hkeys(keys.totals(ANA.id)) if field.isdigit()]
     assert len(hours) == 3

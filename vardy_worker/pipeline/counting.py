@@ -9,7 +9,7 @@ from vardy_worker.contracts.errors import FenceLost
 from vardy_worker.contracts.journal import DONE
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.totals import EffectTotals
-from vardy_worker.rules.totals import effect_totals
+from vardy_worker.rules.totals import effect_totals, with_known_sums
 from vardy_worker.stages.commit import resolve_refs
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.functions import Catalogue
     from vardy_worker.contracts.job import JobRecord
     from vardy_worker.contracts.journal import EffectRecord
-    from vardy_worker.contracts.plan import Effect
+    from vardy_worker.contracts.plan import Effect, PlanBody
     from vardy_worker.contracts.totals import CountedPlan
     from vardy_worker.ports import Change, JobStore
 
@@ -45,19 +45,19 @@ def corrected(change: Change, job: JobRecord, records: Sequence[EffectRecord], c
     counted = job.counted
     if counted is None or change.to not in TAKEN_BACK | STAYS:
         return change
-    totals = EffectTotals()
-    if change.to in STAYS:
-        totals = effect_totals(_known(job, records), catalogue) if counted.totals.unknown else counted.totals
+    totals = EffectTotals() if change.to in TAKEN_BACK else counted.totals
+    if totals.unknown and job.plan is not None and job.plan.is_intact:
+        totals = with_known_sums(totals, _known(job.plan.body(), records), catalogue)
     note = None if change.to in TAKEN_BACK else counted.model_copy(update={"totals": totals, "before": None})
     correction = counted.correction(job.submission.user.id, totals)
     return replace(change, set={**change.set, "counted": note}, correction=correction)
 
 
-def _known(job: JobRecord, records: Sequence[EffectRecord]) -> list[Effect]:
+def _known(plan: PlanBody, records: Sequence[EffectRecord]) -> list[Effect]:
     """The effects with every reference resolved whose result is known by now."""
     results = [record.result for record in records]
     effects = []
-    for effect in job.plan.body().effects if job.plan else ():
+    for effect in plan.effects:
         known = [ref for ref in effect.refs if records[ref.effect].state in DONE]
         try:
             args = resolve_refs(effect.args, known, results)

@@ -26,20 +26,44 @@ def effect_totals(effects: Sequence[Effect], catalogue: Catalogue) -> EffectTota
 
     A sum that cannot be known, as of an argument that is a reference, counts as unknown.
     """
-    functions = dict.fromkeys(effect.function for effect in effects)
-    shapes = {name: shape_of(spec.input_schema) for name in functions if (spec := catalogue.get(name)) is not None}
-    plan = PlanTotals(effects, lambda function: shapes.get(function, ANY))
+    plan, shapes = _plan_totals(effects, catalogue)
     sums: dict[str, dict[str, Decimal]] = {}
     unknown: dict[str, dict[str, int]] = {}
     for function, shape in shapes.items():
         for argument in summable(shape):
-            try:
-                total = plan.exact_sum(function, argument)
-            except Unreadable:
-                unknown.setdefault(function, {})[argument] = 1
-                continue
-            if abs(total.adjusted()) > EXPONENT_MAX or -int(total.as_tuple().exponent) > EXPONENT_MAX:
+            total = _known_sum(plan, function, argument)
+            if total is None:
                 unknown.setdefault(function, {})[argument] = 1
             elif total:
                 sums.setdefault(function, {})[argument] = total
-    return EffectTotals(counts={name: plan.count(name) for name in functions}, sums=sums, unknown=unknown)
+    return EffectTotals(counts={name: plan.count(name) for name in shapes}, sums=sums, unknown=unknown)
+
+
+def with_known_sums(totals: EffectTotals, effects: Sequence[Effect], catalogue: Catalogue) -> EffectTotals:
+    """A plan's totals, and in them the sums that these effects, of the same plan, have made known since."""
+    plan, _ = _plan_totals(effects, catalogue)
+    known: dict[str, dict[str, Decimal]] = {}
+    no_longer: dict[str, dict[str, int]] = {}
+    for function, arguments in totals.unknown.items():
+        for argument, plans in arguments.items():
+            total = _known_sum(plan, function, argument)
+            if total is not None:
+                known.setdefault(function, {})[argument] = total
+                no_longer.setdefault(function, {})[argument] = -plans
+    return totals.plus(EffectTotals(sums=known, unknown=no_longer))
+
+
+def _plan_totals(effects: Sequence[Effect], catalogue: Catalogue) -> tuple[PlanTotals, dict[str, Shape]]:
+    """The totals of a plan, and the shapes of its functions' arguments."""
+    specs = {effect.function: catalogue.get(effect.function) for effect in effects}
+    shapes = {function: ANY if spec is None else shape_of(spec.input_schema) for function, spec in specs.items()}
+    return PlanTotals(effects, lambda function: shapes.get(function, ANY)), shapes
+
+
+def _known_sum(plan: PlanTotals, function: str, argument: str) -> Decimal | None:
+    try:
+        total = plan.exact_sum(function, argument)
+    except Unreadable:
+        return None
+    widest = max(abs(total.adjusted()), -int(total.as_tuple().exponent))
+    return total if widest <= EXPONENT_MAX or not total else None

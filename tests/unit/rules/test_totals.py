@@ -10,7 +10,7 @@ from tests.support.rules import CATALOGUE, call, email, payment, refund
 from vardy_worker.contracts.execution import Ref
 from vardy_worker.contracts.functions import Catalogue, FunctionKind, FunctionSpec
 from vardy_worker.contracts.totals import EffectTotals
-from vardy_worker.rules.totals import effect_totals
+from vardy_worker.rules.totals import effect_totals, with_known_sums
 
 BIG = 2**62 + 1
 
@@ -65,3 +65,19 @@ def test_arguments_of_any_type_are_added_where_they_are_numbers() -> None:
     catalogue = Catalogue(functions=(spec,))
     assert effect_totals([call("do", what=1), call("do", what=2)], catalogue).sums == {"do": {"what": Decimal(3)}}
     assert effect_totals([call("do", what=1), call("do", what="x")], catalogue).unknown == {"do": {"what": 1}}
+
+
+def test_a_sum_is_known_once_its_references_are() -> None:
+    counted = effect_totals([refund(100, 1), refund(0, 5, Ref(at="/amount_cents", effect=0, path="/total"))], CATALOGUE)
+    known = with_known_sums(counted, [refund(100, 1), refund(250, 5)], CATALOGUE)
+    assert known == effect_totals([refund(100, 1), refund(250, 5)], CATALOGUE)
+    assert with_known_sums(known, [refund(7, 7)], CATALOGUE) == known
+
+
+@pytest.mark.parametrize("catalogue", [CATALOGUE, Catalogue()])
+def test_what_was_known_stays_known_whatever_functions_there_are_by_now(catalogue: Catalogue) -> None:
+    counted = effect_totals([payment("1.5"), refund(0, 5, Ref(at="/amount_cents", effect=0, path=""))], CATALOGUE)
+    known = with_known_sums(counted, [payment("1.5"), refund(250, 5)], catalogue)
+    assert known.sums["pay_supplier"]["amount"] == Decimal("1.5")
+    assert known.sums["refund_payment"] == {"payment_id": Decimal(5), "amount_cents": Decimal(250)}
+    assert known.unknown == {}
