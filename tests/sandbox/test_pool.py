@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -39,6 +40,20 @@ def test_a_child_that_holds_too_much_memory_between_programs_is_replaced(
         pool.release(child)
     pool.close()
     assert len(pids) == children
+
+
+def test_a_child_that_ended_while_it_was_idle_is_given_to_nobody(image: Image) -> None:
+    pool = ChildPool(PoolSize(warm=1, most=1), DATA_BYTES_MAX, image)
+    first = acquired(pool)
+    pool.release(first)
+    os.kill(first.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, first.pid, os.WEXITED | os.WNOWAIT)
+    second = acquired(pool)
+    alive = not second.ended()
+    pool.release(second)
+    pool.close()
+    assert alive
+    assert second.pid != first.pid
 
 
 def test_children_beyond_the_warm_ones_end_when_nothing_is_left_to_do(image: Image) -> None:
