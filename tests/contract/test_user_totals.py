@@ -291,6 +291,7 @@ def test_hours_that_left_the_longest_window_are_dropped(redis_client: Redis, red
     for job in jobs:
         count(store, job)
         redis_world.forward(300 * HOUR)
+    count(store, committing(store))
     settle(store, jobs[0], to=Status.FUNCTION_ERROR)
     count(store, committing(store))
     hours = [field for field in redis_client.hkeys(keys.totals(ANA.id)) if field.isdigit()]
