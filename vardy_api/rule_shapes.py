@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from vardy_worker.contracts.base import Contract
 from vardy_worker.contracts.job import JobKind
@@ -32,6 +32,14 @@ class RulesTest(Contract):
     created_after: datetime | None = None
     cursor: str | None = None
     limit: int = Field(50, ge=1, le=PAGE_JOBS_MAX, description="jobs to look at; those without a plan are left out")
+
+    @model_validator(mode="after")
+    def _one_or_many(self) -> RulesTest:
+        filters = (self.status, self.kind, self.user, self.recipe, self.created_after, self.cursor)
+        if self.job is not None and any(filters):
+            msg = "give `job`, or filters and a cursor; not both"
+            raise ValueError(msg)
+        return self
 
 
 class ReplayedReason(Contract):

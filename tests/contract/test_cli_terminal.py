@@ -22,6 +22,7 @@ from vardy_worker.contracts.status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from vardy_worker.contracts.job import JobRecord
 
@@ -201,6 +202,19 @@ def test_bulk_work_asks_and_shows_its_progress(world: ApiWorld, environment: dic
         assert terminal.end() == 0
         assert "3/3" in terminal.plain
     assert [stored(world, job).status for job in jobs] == [Status.CANCELLED] * 3
+
+
+def test_trying_rules_over_many_plans_shows_how_far_it_is(
+    world: ApiWorld, environment: dict[str, str], tmp_path: Path
+) -> None:
+    for _ in range(60):
+        world.job(Status.SUCCESS)
+    file = tmp_path / "rules.yaml"
+    file.write_text("default: block\n")
+    with in_terminal(environment, "rules", "test", str(file), "--last", "60") as terminal:
+        assert terminal.end() == 0
+        assert "60/60" in terminal.plain
+        assert "60 plans: 0 unchanged, 60 stricter, 0 laxer." in terminal.plain
 
 
 def test_json_in_a_terminal_is_nothing_but_json(world: ApiWorld, environment: dict[str, str]) -> None:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from vardy_worker.rules.cel_wire import Call, Constant, Expr, Group, Ident, Loop, Select, Text
-from vardy_worker.rules.formula import Both, Comparison, Either, Fact, Formula, Not, Truth
+from vardy_worker.rules.formula import ALTERNATIVES_MAX, Both, Comparison, Either, Fact, Formula, Not, Truth
 from vardy_worker.rules.vocabulary import ROOTS
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _comparison(tree: Call, operator: Operator, left: Expr, right: Expr) -> Form
 def _one_of(tree: Call, member: Expr, items: tuple[Expr, ...]) -> Formula:
     subject = _subject(member)
     values = [_literal(item) for item in items]
-    if not subject or any(isinstance(value, _NoLiteral) for value in values):
+    if not subject or len(values) > ALTERNATIVES_MAX or any(isinstance(value, _NoLiteral) for value in values):
         return Fact(_text(tree))
     found: Formula = Truth(value=False)
     for value in values:

@@ -189,9 +189,7 @@ class Search:
 
     def _allowed(self, part: Iterable[int]) -> bool:
         """Whether the plan of these effects would be allowed. Raises `_Exhausted`."""
-        self._tried += 1
-        if self._tried > PARTS_MAX or self._seconds() > self._until:
-            raise _Exhausted
+        self._spend()
         kept = sorted(part)
         effects = self._part(kept) if self._by_place else tuple(self._plan.effects[seq] for seq in kept)
         evaluation = self._evaluate(self._plan.model_copy(update={"effects": effects}))
@@ -200,6 +198,11 @@ class Search:
             for seq, effect in zip(kept, effects, strict=True)
             if self._standings[seq].open
         )
+
+    def _spend(self) -> None:
+        self._tried += 1
+        if self._tried > PARTS_MAX or self._seconds() > self._until:
+            raise _Exhausted
 
     def _part(self, kept: Sequence[int]) -> tuple[Effect, ...]:
         """The effects of a plan that has no others, numbered anew."""
@@ -231,6 +234,7 @@ class Search:
         allowing = [check for check in self._standings[seq].open if check.rule.then is Verdict.ALLOW]
         if not allowing:
             return False
+        self._spend()
         effects = tuple(self._plan.effects[each] for each in sorted(self._with(seq)))
         evaluation = self._evaluate(self._plan.model_copy(update={"effects": effects}))
         scopes = evaluation.scopes(effects[-1])

@@ -146,6 +146,12 @@ def test_a_rule_that_fails_is_told_with_its_reason(api: ApiWorld, http: httpx.Cl
     assert "`params.days`" in reason["message"]
 
 
+def test_one_job_and_filters_do_not_go_together(api: ApiWorld, http: httpx.Client) -> None:
+    answer = http.post("/v1/rules/test", json={"text": CEILING, "job": planned(api, 1).id, "user": "ana"})
+    assert (answer.status_code, answer.json()["code"]) == (422, "request.invalid")
+    assert "not both" in answer.json()["details"]["problems"][0]["message"]
+
+
 def test_a_file_that_is_not_valid_is_refused_as_ever(http: httpx.Client) -> None:
     answer = http.post("/v1/rules/test", json={"text": "default: perhaps\n"})
     assert (answer.status_code, answer.json()["code"]) == (422, "rules.invalid")

@@ -99,6 +99,15 @@ def test_a_condition_with_too_many_ways_to_be_true_is_not_judged(court: Court) -
     assert never(court, f"{clause} && args.amount_cents > 5 && args.amount_cents < 3") == ""
 
 
+def test_long_conditions_are_judged_or_left_alone_but_break_nothing(court: Court) -> None:
+    many = ", ".join(str(number) for number in range(700))
+    assert never(court, f"args.amount_cents in [{many}] && args.amount_cents > 5000") == ""
+    few = ", ".join(str(number) for number in range(60))
+    assert "each way" in never(court, f"args.amount_cents in [{few}] && args.amount_cents > 5000")
+    sums = " + ".join(["args.amount_cents"] * 20)
+    assert "never true together" in never(court, f"{sums} > 5 && {sums} < 3")
+
+
 def test_a_rule_is_shadowed_by_a_stricter_one_that_always_matches_with_it(court: Court) -> None:
     [warning] = warnings(
         court,
