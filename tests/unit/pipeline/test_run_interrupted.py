@@ -129,7 +129,7 @@ def test_half_of_a_surrogate_pair_in_an_answer_is_one_odd_character(parts: Worke
 
 def test_a_worker_without_a_sandbox_hands_its_job_back_uncounted(parts: WorkerParts) -> None:
     class NoSandbox(PlayedSandbox):
-        def run(self, *_: object) -> SandboxOutcome:
+        def run(self, *_: object, **__: object) -> SandboxOutcome:
             raise SettingsError("No child can be started on this machine.")
 
     job = parts.submit(submission())
