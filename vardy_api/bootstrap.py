@@ -99,6 +99,8 @@ def apply_rules_file(operations: Operations, path: str) -> None:
         raise SettingsError(f"VARDY_RULES names {path}, which cannot be read: {reason}.", details=details) from error
     try:
         operations.rules.apply(text, by="VARDY_RULES")
+        for warning in operations.rules.warnings(text):
+            log.warning("rules.idle", rule=warning.rule, line=warning.line, reason=warning.message)
     except RulesError as error:
         message = f"VARDY_RULES names {path}, which is not valid: {error.message}"
         raise SettingsError(message, details={**details, **error.details}) from error

@@ -32,7 +32,7 @@ from vardy_api.shapes import KeyCreate
 from vardy_worker.clock import SystemClock
 from vardy_worker.contracts.errors import SettingsError
 from vardy_worker.contracts.job import JobFilter
-from vardy_worker.contracts.policy import ApprovalNeed, Verdict
+from vardy_worker.contracts.policy import ApprovalNeed, PlanChange, Verdict
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import Scope
 from vardy_worker.ports import Change, Changed
@@ -330,6 +330,30 @@ def test_a_rules_file_is_applied_at_the_start_if_it_differs(
                 "VARDY_RULES",
                 "default: block\n",
             )
+
+
+def test_rules_of_the_file_that_do_nothing_are_logged_at_the_start(settings: Settings, tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("default: allow\nrules:\n- {name: spare, then: allow}\n", encoding="utf-8")
+    with capture_logs() as logged:
+        build_api(settings.model_copy(update={"rules": str(file)}))
+    event = next(line for line in logged if line["event"] == "rules.idle")
+    assert (event["log_level"], event["rule"], event["line"]) == ("warning", "spare", 3)
+
+
+def test_rules_are_tried_over_the_stored_plans_page_by_page(api: _Served, key: str, store: RedisJobStore) -> None:
+    with Vardy(api.url, api_key=key) as vardy:
+        jobs = [vardy.run("refund it", user="ana", wait=False).id for _ in range(5)]
+        for job_id in jobs[:4]:
+            park(store, job_id)
+        records = {job_id: store.get(job_id) for job_id in jobs}
+        first = vardy.test_rules("default: allow\n", limit=3)
+        second = vardy.test_rules("default: allow\n", limit=3, cursor=first.next)
+        items = (*first.items, *second.items)
+        assert sorted(item.job for item in items) == sorted(jobs[:4])
+        assert {item.change for item in items} == {PlanChange.LAXER}
+        assert second.next is None
+        assert {job_id: store.get(job_id) for job_id in jobs} == records
 
 
 @pytest.mark.parametrize(

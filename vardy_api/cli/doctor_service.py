@@ -163,8 +163,9 @@ def _catalogue(catalogue: Catalogue) -> Check:
 def _rules(rules: RulesView, catalogue: Catalogue) -> Check:
     from vardy_worker.rules import CelRules  # noqa: PLC0415 - a compiled library that few commands need
 
+    engine = CelRules()
     try:
-        loaded = CelRules().load(rules.text, catalogue)
+        loaded = engine.load(rules.text, catalogue)
     except RulesError as error:
         return failed(
             "rules",
@@ -176,6 +177,13 @@ def _rules(rules: RulesView, catalogue: Catalogue) -> Check:
             "rules",
             "No rules were applied: every write waits for an approval.",
             "Write a rules file and apply it with `vardy rules apply FILE`.",
+        )
+    idle = [warning.rule for warning in engine.warnings(loaded, catalogue)]
+    if idle:
+        return warned(
+            "rules",
+            f"Version {rules.version} is active, and rules of it do nothing: {', '.join(idle)}.",
+            "`vardy rules show > rules.yaml` and `vardy rules check rules.yaml` say why.",
         )
     return passed("rules", f"Version {rules.version} is active: {counted(len(loaded.rules), 'rule')}.")
 

@@ -166,6 +166,13 @@ def test_a_message_that_waits_for_minutes_is_a_warning() -> None:
     assert "7 min" in check.message
 
 
+def test_rules_that_do_nothing_are_warned_of_by_name() -> None:
+    text = "default: block\nrules:\n  - name: mails\n    on: ['send_*']\n    then: allow\n"
+    rules = RulesView(version=1, digest="d" * 64, text=text)
+    check = named(service_checks(service(rules=rules)), "rules")
+    assert (check.level, "do nothing: mails" in check.message) == (Level.WARNING, True)
+
+
 def test_rules_that_no_longer_fit_the_catalogue_are_a_failure() -> None:
     text = "default: block\nrules:\n  - name: mails\n    on: [send_email]\n    when: args.to == 'x'\n    then: allow\n"
     rules = RulesView(version=1, digest="d" * 64, text=text)
