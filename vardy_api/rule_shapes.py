@@ -92,8 +92,9 @@ class RulesTestPage(Contract):
 class RulesTestReport(Contract):
     """All pages together.
 
-    `stricter`, `laxer`, `other` and `unknown` count plans by their change, `verdicts` by verdict
-    before and after. `unmatched` are the rules that matched nothing, and failed nowhere.
+    `unchanged` to `unknown` count plans by their change, `newly_…` those with another verdict by
+    the new one. `unmatched` are the rules that matched nothing, and failed nowhere; `failed`
+    says of the others that failed in how many plans they did.
     """
 
     digest: str
