@@ -35,6 +35,7 @@ def create_app(settings: Settings) -> Celery:
     celery = make_celery(settings)
     celery.conf.update(
         worker_pool="threads",
+        worker_consumer="vardy_worker.consumer:PatientConsumer",
         worker_concurrency=settings.worker_concurrency,
         task_queues=[_queue(QUEUES[name]) for name in settings.worker_queues],
     )

@@ -84,6 +84,9 @@ def make_celery(settings: Settings) -> Celery:
         worker_deduplicate_successful_tasks=False,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
+        # A server that is full, read-only or without its replicas refuses to note a message that
+        # was taken; by default that ends the worker.
+        broker_channel_error_retry=True,
         broker_pool_limit=10,
         broker_pool_acquire_timeout=3.0,
         broker_transport_options=_transport_options(settings, address),

@@ -76,6 +76,11 @@ class Deployment:
         return f"http://127.0.0.1:{self.port}"
 
     @property
+    def store_url(self) -> str:
+        """Where the processes find Redis: the server itself, unless the settings name another way to it."""
+        return self.settings.get("VARDY_REDIS_URL", self.redis.url)
+
+    @property
     def environment(self) -> dict[str, str]:
         return clean_environment(
             **self.model.environment(),
@@ -142,7 +147,7 @@ class Deployment:
             return False
 
     def workers(self) -> list[WorkerSeen]:
-        client = connect(self.redis.url)
+        client = connect(self.store_url)
         try:
             return list(RedisPresence(client, self.namespace).seen())
         finally:
@@ -154,7 +159,7 @@ class Deployment:
 
     def job(self, job_id: str) -> JobRecord:
         """A job as it is stored, past API and client."""
-        client = connect(self.redis.url)
+        client = connect(self.store_url)
         try:
             found = RedisJobStore(client, self.namespace).get(job_id)
         finally:
@@ -206,7 +211,7 @@ def running(deployment: Deployment, *names: str, with_key: bool = True) -> Itera
 
 def install_key(deployment: Deployment, token: str = KEY) -> None:
     """A key with every scope that may name any user."""
-    client = connect(deployment.redis.url)
+    client = connect(deployment.store_url)
     keys = KeyOperations(RedisDocuments(client, deployment.namespace), SystemClock())
     keys.install(token, KeyCreate(name="tests", scopes=tuple(Scope)))
     client.close()

@@ -112,6 +112,15 @@ class Replicated:
         killed.kill()
         return killed
 
+    def revive(self, killed: EmbeddedServer) -> EmbeddedServer:
+        """Starts a killed server on its data; the Sentinels make a replica of it. The caller stops it."""
+        index = self.servers.index(killed)
+        server = EmbeddedServer(killed.log_path.parent, port=port_of(killed), password=PASSWORD)
+        with client_of(server) as client:
+            client.config_set("masterauth", PASSWORD)
+        self.servers[index] = server
+        return server
+
     def await_failover(self) -> None:
         """Waits until every Sentinel that runs names the same new primary."""
         assert eventually(self._has_failed_over, seconds=FAILOVER_SECONDS)
