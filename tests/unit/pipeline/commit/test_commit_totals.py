@@ -214,6 +214,8 @@ def test_a_retry_that_is_put_off_stays_counted(parts: WorkerParts, target: Targe
     target.failing["pay"] = [FunctionError("Busy.", retryable=True)]
     waiting = committed(parts, 5)
     assert waiting.status is Status.COMMITTING
+    assert waiting.counted is not None
+    assert waiting.counted.before is None, "once it is checked, nobody needs to know"
     assert window(parts) == paid(5)
     parts.clock.forward(120)
     assert commit(parts, waiting).status is Status.SUCCESS
