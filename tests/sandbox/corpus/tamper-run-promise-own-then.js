@@ -1,0 +1,3 @@
+// Run promise own then.
+// expect: returned "real"
+function run() { const p = Promise.resolve("real"); p.then = (f) => f("own"); return p; }
