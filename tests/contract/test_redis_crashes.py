@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tests.support.audit import check, entries, note
 from tests.support.factories import NOW_MS
 from tests.support.waiting import eventually
 from tests.support.worlds import job_in
@@ -17,6 +18,7 @@ from vardy_worker.contracts.journal import EffectState, JournalEntry
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import Change, Changed
 from vardy_worker.store.connection import connect
+from vardy_worker.store.redis_audit import RedisAuditTrail
 from vardy_worker.store.redis_jobs import RedisJobStore
 
 if TYPE_CHECKING:
@@ -61,7 +63,10 @@ class Writer:
             idempotency_key="key",
             args_sha256="0" * 64,
         )
-        return Change(self.job_id, frozenset({Status.COMMITTING}), journal=[entry], durable=number % 2 == 0)
+        noted = note(at_ms=NOW_MS, details={"number": number})
+        return Change(
+            self.job_id, frozenset({Status.COMMITTING}), journal=[entry], audit=[noted], durable=number % 2 == 0
+        )
 
 
 def all_reached(writers: list[Writer], goals: list[int]) -> bool:
@@ -84,10 +89,14 @@ def test_no_acknowledged_change_is_lost_or_applied_twice_over_crashes(tmp_path: 
     for thread in threads:
         thread.join()
     store = RedisJobStore(connect(server.url), "vardy")
+    trail = RedisAuditTrail(connect(server.url), "vardy")
     for writer in writers:
         written = Counter(entry.seq for entry in store.journal(writer.job_id))
         assert set(writer.acknowledged) <= set(written)
         assert set(written) <= {*writer.acknowledged, *writer.refused}
         assert max(written.values()) == 1
         assert [entry.seq for entry in store.journal(writer.job_id)] == sorted(written)
+        # Each change with its audit entry, or neither.
+        assert [entry.details["number"] for entry in entries(trail, writer.job_id)] == sorted(written)
+    assert all(chain.ok for chain in check(trail).values())
     server.stop()

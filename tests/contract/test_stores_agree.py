@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.audit import note
 from tests.support.factories import queued_job, submission
 from tests.support.worlds import MemoryWorld, RedisWorld
+from vardy_worker.contracts.audit import AuditFilter
+from vardy_worker.contracts.audit_chain import START
 from vardy_worker.contracts.errors import ErrorInfo
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.job import JobFilter, JobRecord
@@ -50,11 +53,14 @@ CHANGE = st.fixed_dictionaries(
         "release": st.booleans(),
         "retain": st.sampled_from([None, None, 0, 100]),
         "unless_cancel_requested": st.booleans(),
+        "notes": st.integers(0, 2),
     }
 )
 HOLD = st.fixed_dictionaries({"job": JOBS, "fence": st.integers(0, 3)})
 ONE_JOB = st.fixed_dictionaries({"job": JOBS})
 TIME = st.fixed_dictionaries({"seconds": st.sampled_from([10, 101, 4000])})
+# Between any two sums of the times above, so that how long a step takes decides nothing.
+TRIM = st.fixed_dictionaries({"seconds": st.sampled_from([5, 95, 3000])})
 STEPS = st.one_of(
     st.tuples(st.just("submit"), SUBMIT),
     st.tuples(st.just("claim"), CLAIM),
@@ -65,6 +71,7 @@ STEPS = st.one_of(
     st.tuples(st.just("due"), st.just({})),
     st.tuples(st.just("rebuild"), st.just({})),
     st.tuples(st.just("forward"), TIME),
+    st.tuples(st.just("trim"), TRIM),
 )
 
 
@@ -86,16 +93,17 @@ class Side:
             "claim": self.claim,
             "change": self.change,
             "heartbeat": lambda job, fence: self.store.heartbeat(self.jobs[job].id, fence=fence, lease_ms=LEASE_MS),
-            "cancel": lambda job: self.store.request_cancel(self.jobs[job].id, by="lea"),
+            "cancel": lambda job: self.store.request_cancel(self.jobs[job].id, by="lea", audit=[note(at_ms=1)]),
             "due": lambda: sorted(due.job_id for due in self.store.take_due(limit=2**31, hide_ms=0)),
             "rebuild": lambda: self.store.rebuild_due(grace_ms=0),
             "forward": self.world.forward,
+            "trim": lambda seconds: self.world.trail.trim(older_than_ms=seconds * 1000, limit=3),
         }
         return verbs[name](**given_)
 
     def submit(self, job: int, key: str | None, body: str) -> object:
         claim = IdempotencyClaim("shop", key, body * 64, keep_seconds=100) if key else None
-        return self.store.submit(self.jobs[job], claim, due_at_ms=0)
+        return self.store.submit(self.jobs[job], claim, due_at_ms=0, audit=[note(at_ms=1)])
 
     def claim(self, job: int, status: Status) -> object:
         expect = frozenset({status, Status.QUEUED} if status is Status.RUNNING else {status})
@@ -119,6 +127,7 @@ class Side:
                 release=rest["release"],
                 retain_seconds=rest["retain"],
                 unless_cancel_requested=rest["unless_cancel_requested"],
+                audit=[note(at_ms=1)] * rest["notes"],
             )
         )
 
@@ -132,8 +141,14 @@ class Side:
                 *(JobFilter(status=(status,)) for status in Status),
             )
         ]
+        trail = self.world.trail
+        newest = trail.page(AuditFilter(), cursor=None, limit=50).items
         return [
             *pages,
+            # Hashes cover no salt here and no time but the note's, so that they are the same.
+            newest,
+            [line.line for line in trail.log(after="", limit=50).lines],
+            [(chain, trail.chain(chain, after=START, limit=50)) for chain in trail.chains(after="", limit=50)],
             *(
                 (
                     _timeless(self.store.get(job.id)),
