@@ -96,7 +96,7 @@ def _undeclared_private(name: Node) -> Fault:
         operator = above.get("operator") if above.kind == "unary_expression" else None
         if operator is not None and operator.kind == "delete":
             return f"`{name.text}` cannot be deleted.", "Set it to `undefined`."
-    for outer in name.ancestors():
+    for outer in name.near():
         body = outer.get("body") if outer.kind in CLASSES else None
         if body is not None and any((key := _key(member)) and key.text == name.text for member in _members(body)):
             return None
@@ -105,7 +105,7 @@ def _undeclared_private(name: Node) -> Fault:
 
 def _super(node: Node) -> Fault:
     called = node.parent is not None and node.parent.kind == "call_expression" and node.field == "function"
-    for above in node.ancestors():
+    for above in node.near():
         if above.kind == "arrow_function":
             continue
         if called and above.kind == "method_definition":
@@ -135,7 +135,7 @@ def _return_in_static_block(node: Node) -> Fault:
 
 def inner_boundary(node: Node, *, through_arrows: bool = False) -> str:
     """The kind of the nearest function, field or static block around a node."""
-    for above in node.ancestors():
+    for above in node.near():
         if above.kind in FUNCTIONS and not (through_arrows and above.kind == "arrow_function"):
             return above.kind
         if above.kind in _BOUNDARIES:

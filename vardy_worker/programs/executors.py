@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from vardy_worker.programs.scopes import pattern_names
@@ -30,7 +31,7 @@ def executor_of(names: Names, node: Node) -> Node | None:
 
 def executor_fed_by(names: Names, statement: Node) -> Node | None:
     """The `new Promise(…)` that a statement settles: `f().then(resolve)` inside of its executor."""
-    functions = [node for node in statement.ancestors() if node.kind in FUNCTIONS][:_FUNCTIONS_MAX]
+    functions = islice((node for node in statement.near() if node.kind in FUNCTIONS), _FUNCTIONS_MAX)
     for function in functions:
         arguments = function.parent
         while arguments is not None and arguments.kind == "parenthesized_expression":

@@ -57,7 +57,7 @@ def _awaits(node: Node) -> bool:
     """Whether `await` is a keyword where a name stands; arrow functions do not change that."""
     if inner_boundary(node) == "class_static_block":
         return True
-    for above in node.ancestors():
+    for above in node.near():
         if above.kind in FUNCTIONS:
             own_name = node.field == "name" and node.parent is above
             if own_name and above.kind in {"function_declaration", "generator_function_declaration"}:
@@ -68,7 +68,7 @@ def _awaits(node: Node) -> bool:
 
 
 def _yields(node: Node) -> bool:
-    for above in node.ancestors():
+    for above in node.near():
         if above.kind in FUNCTIONS and above.kind != "arrow_function":
             own_name = node.field == "name" and node.parent is above
             if not (own_name and above.kind.endswith("_declaration")):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+
+_NEAR_MAX = 400
 
 
 class Node:
@@ -63,6 +67,10 @@ class Node:
         while node is not None:
             yield node
             node = node.parent
+
+    def near(self) -> Iterator[Node]:
+        """The nearest of its ancestors: more than programs have that people or models write."""
+        return islice(self.ancestors(), _NEAR_MAX)
 
     def is_within(self, other: Node) -> bool:
         """Whether the node is `other` or below it."""

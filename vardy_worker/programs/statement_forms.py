@@ -68,7 +68,7 @@ _TARGETS = frozenset(
 
 def _label(statement: Node) -> Fault:
     label = statement.get("label")
-    for above in statement.ancestors():
+    for above in statement.near():
         if above.kind in FUNCTIONS:
             break
         outer = above.get("label") if above.kind == "labeled_statement" else None
@@ -79,7 +79,7 @@ def _label(statement: Node) -> Fault:
 
 def _continue(statement: Node) -> Fault:
     label = statement.get("label")
-    for above in statement.ancestors():
+    for above in statement.near():
         named = above.get("label") if above.kind == "labeled_statement" else None
         if label is None or above.kind in FUNCTIONS:
             break

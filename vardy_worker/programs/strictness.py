@@ -16,7 +16,7 @@ def is_strict(node: Node) -> bool:
         above.kind in CLASSES
         or (above.kind in FUNCTIONS and directive(above) is not None)
         or (above.kind == "program" and _directive_in(above) is not None)
-        for above in (node, *node.ancestors())
+        for above in (node, *node.near())
     )
 
 

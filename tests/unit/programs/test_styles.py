@@ -29,7 +29,7 @@ PASSING = [
     "return await new Promise((yes, no) => { list_customers().then((r) => yes(r.length)).catch((e) => no(e)); });",
     "return new Promise(function (resolve, reject) { list_customers().then(resolve, reject); });",
     "const p = new Promise((resolve) => { list_customers().then(resolve); }); return await p;",
-    "return await Promise.all([1].map((id) => new Promise((done) => { get_customer({customer_id: id}).then(done); })));",
+    "return await Promise.all([1].map((id) => new Promise((ok) => { get_customer({customer_id: id}).then(ok); })));",
     "return await new Promise((resolve) => { const p = list_customers(); p.then(resolve); });",
     "return await new Promise(async (resolve) => { resolve(await list_customers()); });",
     "return await new Promise((resolve) => { resolve(list_customers()); });",
@@ -108,7 +108,7 @@ FAULTY = [
     ),
     ('return (await send_email({to: "a", body: "b"})).id || 1;', "program.write_result_used"),
     (
-        "const rs = []; for (const x of [1]) rs.push(await send_email({to: x, body: x})); return rs.filter((r) => r.ok);",
+        "const rs = []; for (const x of 'a') rs.push(await send_email({to: x, body: x})); return rs.map((r) => !r.ok);",
         "program.write_result_used",
     ),
     (
