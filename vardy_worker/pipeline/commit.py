@@ -307,7 +307,7 @@ class CommitPipeline:
             status = Status.FUNCTION_ERROR
         else:
             status = Status.POLICY_BLOCKED
-        return self._end(job, committer, status, error=error)
+        return self._end(job, committer, status, error=error, unwritten=committer.orphaned())
 
     def _changed_function(self, job: JobRecord) -> ErrorInfo | None:
         catalogue = self.host.catalogue()

@@ -230,7 +230,8 @@ class Committer:
                 # Everything but the start stays to be written.
                 self.unwritten = Unwritten(unwritten.effects[:-1], unwritten.journal[:-1], unwritten.events[:-1])
                 self.records[effect.seq] = record
-                return CancelledBefore(effect.seq, by, self.unwritten)
+                # A lost worker may have called it: not repeated now, it stays unknown.
+                return CancelledBefore(effect.seq, by, self.orphaned())
             case _:
                 raise FenceLost(f"Another worker took over job {self.job.id}.")
 

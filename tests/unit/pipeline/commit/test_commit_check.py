@@ -3,6 +3,7 @@ from tests.support.target import Target, code, lose_worker, requeue, states
 from tests.support.worker import ALLOW_ALL, WorkerParts
 from vardy_worker import FunctionError, verbs
 from vardy_worker.contracts.decision import Choice, Decision
+from vardy_worker.contracts.job import JobRecord
 from vardy_worker.contracts.journal import EffectState
 from vardy_worker.contracts.policy import ApprovalNeed
 from vardy_worker.contracts.status import Status
@@ -153,11 +154,37 @@ def test_a_cancel_between_effects_is_partial_and_keeps_what_was_done(parts: Work
     assert target.keys("ring") == []
 
 
-def test_a_plan_that_is_not_what_its_digest_names_is_not_executed(parts: WorkerParts, target: Target) -> None:
+def test_a_cancel_after_a_lost_worker_leaves_what_it_had_started_unknown(parts: WorkerParts, target: Target) -> None:
+    job = parts.committing(parts.effect(0, "pay", amount=1), parts.effect(1, "ring", who=1))
+    lose_worker(parts, job)
+    parts.store.request_cancel(job.id, by="ana")
+    parts.committer().commit(job.id)
+    ended = parts.job(job.id)
+    assert (ended.status, code(ended)) == (Status.PARTIAL, "commit.cancelled")
+    assert states(ended) == [EffectState.UNKNOWN, EffectState.PENDING]
+    assert [entry.state for entry in parts.store.journal(job.id)] == [EffectState.STARTED, EffectState.UNKNOWN]
+    assert target.calls == []
+
+
+def test_a_plan_damaged_after_a_lost_worker_leaves_what_it_had_started_unknown(parts: WorkerParts) -> None:
     job = parts.committing(parts.effect(0, "pay", amount=5))
+    lose_worker(parts, job)
+    damage(parts, job)
+    parts.committer().commit(job.id)
+    ended = parts.job(job.id)
+    assert (ended.status, code(ended)) == (Status.PARTIAL, "plan.damaged")
+    assert states(ended) == [EffectState.UNKNOWN]
+
+
+def damage(parts: WorkerParts, job: JobRecord) -> None:
     assert job.plan is not None
     damaged = job.plan.model_copy(update={"text": job.plan.text.replace('"amount":5', '"amount":999')})
     parts.store.change(Change(job.id, frozenset({Status.COMMITTING}), set={"plan": damaged}))
+
+
+def test_a_plan_that_is_not_what_its_digest_names_is_not_executed(parts: WorkerParts, target: Target) -> None:
+    job = parts.committing(parts.effect(0, "pay", amount=5))
+    damage(parts, job)
     parts.committer().commit(job.id)
     ended = parts.job(job.id)
     assert (ended.status, code(ended)) == (Status.POLICY_BLOCKED, "plan.damaged")
