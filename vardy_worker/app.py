@@ -11,6 +11,7 @@ from celery import signals
 from celery.platforms import SecurityWarning
 from kombu import Exchange, Queue
 
+from vardy_worker.broker import use_patient_transports
 from vardy_worker.contracts.errors import SettingsError, VardyError
 from vardy_worker.logs import configure_logs, get_logger
 from vardy_worker.queue import QUEUES, make_celery
@@ -32,6 +33,7 @@ def create_app(settings: Settings) -> Celery:
     The worker is built when Celery starts (never at import), so that a producer or a shell
     can import this module without opening anything.
     """
+    use_patient_transports()
     celery = make_celery(settings)
     celery.conf.update(
         worker_pool="threads",

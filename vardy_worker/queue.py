@@ -198,8 +198,11 @@ class CeleryQueue:
             stored = self._redis.lindex(self.list_key(queue), -1)
         if stored is None:
             return None
-        published_ms: int = json.loads(stored)["headers"].get(PUBLISHED_HEADER, 0)
-        return published_ms
+        try:
+            return int(json.loads(stored)["headers"][PUBLISHED_HEADER])
+        except (ValueError, TypeError, KeyError, RecursionError):
+            # Not one of ours, and the next that a worker takes: it explains no wait.
+            return None
 
     def close(self) -> None:
         """Closes the connections of the producer and of the reader."""

@@ -79,6 +79,16 @@ def test_the_oldest_message_is_the_one_that_is_taken_next(celery_queue: CeleryQu
     assert celery_queue.oldest_published_ms("run") == published[-2]
 
 
+@pytest.mark.parametrize(
+    "garbage", [b"hello", b"\xff", b"5", b"{}", b'{"headers": null}', b'{"headers": {}}', b"[" * 50_000]
+)
+def test_what_is_no_message_has_no_age_and_keeps_no_reconciler_from_its_work(
+    celery_queue: CeleryQueue, redis_client: Redis, garbage: bytes
+) -> None:
+    redis_client.rpush(celery_queue.list_key("run"), garbage)
+    assert celery_queue.oldest_published_ms("run") is None
+
+
 def test_the_memory_queue_gives_messages_in_order() -> None:
     queue = MemoryQueue(StillClock())
     queue.publish("run", "job_1")
