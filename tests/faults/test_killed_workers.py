@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 from typing import TYPE_CHECKING
 
-from tests.faults.conftest import ANA, SECONDS
+from tests.faults.conftest import SECONDS
 from tests.support.process_table import descendants, needs_proc
-from tests.support.scripts import source
 from tests.support.waiting import eventually
 from vardy_worker.contracts.status import Status
 
 if TYPE_CHECKING:
     from tests.faults.conftest import Cluster
     from vardy_api.client import Vardy
-
-SEED = 20
-JOBS = 40
-EFFECTS = 3
-KILLS = 3
+    from vardy_worker.contracts.view import JobView
 
 
 def test_killed_while_a_program_runs_the_stored_program_runs_again(cluster: Cluster, vardy: Vardy) -> None:
@@ -110,12 +104,46 @@ def test_a_worker_paused_beyond_its_lease_starts_and_writes_nothing_when_it_wake
         done = cluster.settled(vardy, job, Status.SUCCESS)
     finally:
         os.kill(paused, signal.SIGCONT)
-    log = cluster.deployment.log_path(cluster.name_of(paused))
-    taken_over = f'"event": "commit.taken_over", "job_id": "{job.id}"'
-    assert eventually(lambda: taken_over in log.read_text(encoding="utf-8"), seconds=SECONDS)
-    assert vardy.get(job.id) == done
+    taken_over(cluster, "commit", paused, done)
     assert [cluster.ledger.applied(name) for name in ("paused", "rest")] == [1, 1]
     assert len(cluster.ledger.calls("rest")) == 1
+
+
+def test_a_worker_paused_in_a_call_that_is_not_idempotent_leaves_it_unknown_and_writes_nothing_when_it_wakes(
+    cluster: Cluster, vardy: Vardy
+) -> None:
+    cluster.ledger.shut("before-asleep")
+    body = 'await post_letter({name: "asleep"}); await post_letter({name: "awake"}); return 1;'
+    job = cluster.submit(vardy, "asleep", body)
+    paused = cluster.wait_for_call("asleep")
+    os.kill(paused, signal.SIGSTOP)
+    try:
+        partial = cluster.settled(vardy, job, Status.PARTIAL)
+    finally:
+        os.kill(paused, signal.SIGCONT)
+    cluster.ledger.open("before-asleep")
+    taken_over(cluster, "commit", paused, partial)
+    assert cluster.ledger.applied("asleep") == len(cluster.ledger.calls("asleep")) == 1
+    assert cluster.ledger.calls("awake") == []
+
+
+def test_a_worker_paused_before_its_job_commits_neither_writes_nor_calls_when_it_wakes(
+    cluster: Cluster, vardy: Vardy
+) -> None:
+    cluster.ledger.shut("nap")
+    body = 'const seen = await count_lines({name: "nap"}); await post_letter({name: "rested"}); return seen;'
+    job = cluster.submit(vardy, "nap", body)
+    paused = cluster.wait_for_call("nap")
+    os.kill(paused, signal.SIGSTOP)
+    try:
+        cluster.wait_for_call("nap", calls=2)
+        # For both: the one that sleeps finds it open when it wakes.
+        cluster.ledger.open("nap")
+        done = cluster.settled(vardy, job, Status.SUCCESS)
+    finally:
+        os.kill(paused, signal.SIGCONT)
+    taken_over(cluster, "run", paused, done)
+    assert cluster.ledger.applied("rested") == len(cluster.ledger.calls("rested")) == 1
 
 
 @needs_proc
@@ -132,20 +160,10 @@ def test_the_sandbox_children_of_a_killed_worker_end(cluster: Cluster, vardy: Va
     cluster.settled(vardy, job, Status.SUCCESS)
 
 
-def test_killing_workers_under_load_loses_no_effect_and_repeats_none(cluster: Cluster, vardy: Vardy) -> None:
-    body = f"for (let n = 0; n < {EFFECTS}; n++) await add_line({{name: `${{params.job}}-${{n}}`}}); return 1;"
-    vardy.save_recipe("load", source=source(body), reviewed_by="rita")
-    rng = random.Random(SEED)  # noqa: S311 - chooses moments, guards nothing
-    moments = sorted(rng.sample(range(5, JOBS * EFFECTS - 5), KILLS))
-    names = [f"load{job}-{n}" for job in range(JOBS) for n in range(EFFECTS)]
-    jobs = [vardy.run(recipe="load", params={"job": f"load{job}"}, user=ANA, wait=False) for job in range(JOBS)]
-    for moment in moments:
-        assert eventually(lambda moment=moment: applied_of(cluster, names) >= moment, seconds=SECONDS)  # type: ignore[misc] # a default binds it
-        cluster.kill(rng.choice([cluster.deployment.processes[name].pid for name in cluster.worker_names()]))
-    for job in jobs:
-        cluster.settled(vardy, job, Status.SUCCESS)
-    assert [cluster.ledger.applied(name) for name in names] == [1] * len(names)
-
-
-def applied_of(cluster: Cluster, names: list[str]) -> int:
-    return sum(cluster.ledger.applied(name) for name in names)
+def taken_over(cluster: Cluster, part: str, paused: int, job: JobView) -> None:
+    """The worker that slept says that the job is not its own any more, and leaves it as it is."""
+    log = cluster.deployment.log_path(cluster.name_of(paused))
+    said = f'"event": "{part}.taken_over", "job_id": "{job.id}"'
+    assert eventually(lambda: said in log.read_text(encoding="utf-8"), seconds=SECONDS)
+    with cluster.deployment.client() as client:
+        assert client.get(job.id) == job

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
+import threading
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +36,43 @@ class Ledger:
         self._append("calls", line)
 
     def apply(self, name: str, *, once_per: str = "") -> None:
-        """The effect itself. With `once_per`, a second time with the same key changes nothing."""
-        if once_per:
-            try:
-                os.close(os.open(self.folder / f"key-{once_per}", os.O_CREAT | os.O_EXCL))
-            except FileExistsError:
-                return
-        self._append("applied", name)
+        """The effect itself. With `once_per`, a second time with the same key changes nothing.
+
+        One write, so that a kill finds it applied or not, and never half of each.
+        """
+        self._append("applied", f"{name} {once_per}")
 
     def calls(self, name: str) -> list[dict[str, Any]]:
-        return [call for line in self._lines("calls") if (call := json.loads(line))["name"] == name]
+        return [call for call in self.all_calls() if call["name"] == name]
 
     def applied(self, name: str) -> int:
         """How often the effect happened at the target."""
-        return self._lines("applied").count(name)
+        return self.all_applied()[name]
+
+    def all_applied(self) -> Counter[str]:
+        """The same for every name: a key counts once."""
+        lines = [line.split(" ") for line in self._lines("applied")]
+        keyed = {(name, key) for name, key in lines if key}
+        return Counter([name for name, _ in keyed] + [name for name, key in lines if not key])
+
+    def all_calls(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self._lines("calls")]
+
+    def slow_down(self, seconds_max: float) -> None:
+        """From now on, calls take a while of chance, writes before and after they are applied."""
+        (self.folder / "pace").write_text(str(seconds_max), encoding="ascii")
+
+    def travel(self) -> None:
+        """The way to a target that was slowed down, or back."""
+        try:
+            seconds = float((self.folder / "pace").read_text(encoding="ascii") or 0)
+        except FileNotFoundError:
+            return
+        threading.Event().wait(random.uniform(0, seconds))  # noqa: S311 - how long a way is, guards nothing
+
+    def hurry(self) -> None:
+        """From now on, calls take no time again."""
+        (self.folder / "pace").unlink()
 
     def shut(self, gate: str) -> None:
         """From now on, calls wait at this gate."""
@@ -79,7 +105,10 @@ class Ledger:
 
     def _lines(self, file: str) -> list[str]:
         path = self.folder / file
-        return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        if not path.exists():
+            return []
+        # Another process may be writing the last line.
+        return path.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
 
 
 def _ledger() -> Ledger:
@@ -91,6 +120,7 @@ def count_lines(name: str) -> int:
     """How many lines of this name there are. Waits at the gate of that name."""
     ledger = _ledger()
     ledger.note("count_lines", name, "", 0)
+    ledger.travel()
     ledger.wait_at(name)
     return ledger.applied(name)
 
@@ -108,9 +138,11 @@ def add_line(context: CallContext, name: str) -> int:
     """Adds a line. Waits at the gates `before-…` and `after-…`, before and after it is added."""
     ledger = _ledger()
     ledger.note("add_line", name, context.idempotency_key, context.attempt)
+    ledger.travel()
     ledger.wait_at(f"before-{name}")
     ledger.apply(name, once_per=context.idempotency_key)
     ledger.wait_at(f"after-{name}")
+    ledger.travel()
     return ledger.applied(name)
 
 
@@ -119,9 +151,11 @@ def post_letter(context: CallContext, name: str) -> int:
     """The same, by a target that knows no keys."""
     ledger = _ledger()
     ledger.note("post_letter", name, context.idempotency_key, context.attempt)
+    ledger.travel()
     ledger.wait_at(f"before-{name}")
     ledger.apply(name)
     ledger.wait_at(f"after-{name}")
+    ledger.travel()
     return ledger.applied(name)
 
 
