@@ -1,0 +1,436 @@
+"""Every step of a job's life is a point to die at: before it and after it, with the message and without.
+
+A dry life counts its steps; then it is lived again once for each step, and a process dies
+there. What must be true in the end is the same wherever that was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from structlog.testing import capture_logs
+
+from tests.conftest import IN_MEMORY
+from tests.support.audit import check, entries
+from tests.support.factories import ANA, LEA, LEO, submission
+from tests.support.life import RECIPE, Company, Life, MemoryGround, RedisGround, caller
+from tests.support.mortal import Doom
+from tests.support.remote import IDEMPOTENT
+from vardy_api.embedded import EmbeddedServer
+from vardy_worker import FunctionError
+from vardy_worker.contracts.decision import Choice
+from vardy_worker.contracts.ids import idempotency_key
+from vardy_worker.contracts.job import JobFilter, Mode
+from vardy_worker.contracts.journal import EffectState, JournalEntry
+from vardy_worker.contracts.status import Status, is_settled
+from vardy_worker.contracts.view import job_view
+from vardy_worker.store.connection import connect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from redis import Redis
+
+    from tests.support.life import Ground
+    from vardy_worker.contracts.user import User
+
+S = EffectState
+OLGA: Final = LEO.model_copy(update={"id": "olga"})
+
+NEXT: Final = {
+    S.PENDING: {S.STARTED},
+    S.STARTED: {S.STARTED, S.SUCCEEDED, S.FAILED, S.UNKNOWN, S.PENDING},
+    S.UNKNOWN: {S.STARTED, S.UNKNOWN, S.RESOLVED_DONE, S.RESOLVED_NOT_DONE},
+    S.FAILED: {S.STARTED},
+    S.RESOLVED_NOT_DONE: {S.STARTED},
+    S.SUCCEEDED: set(),
+    S.RESOLVED_DONE: set(),
+}
+"""What may follow what in the journal of one effect."""
+
+
+@dataclass
+class Seen:
+    """The moment of death."""
+
+    journal: Sequence[JournalEntry] = ()
+    in_call: frozenset[int] = frozenset()
+    """Effects that cannot be repeated and whose call was under way, or may have been."""
+
+
+@dataclass
+class Story:
+    """A life in hand, with what people do in it and what was seen."""
+
+    life: Life
+    seen: Seen = field(default_factory=Seen)
+    resolved: set[int] = field(default_factory=set)
+    """Effects that cannot be repeated, and that an operator had to look for."""
+
+    def __post_init__(self) -> None:
+        self.life.doom.on_death = self._look
+        self.life.remote.watch = self._called
+
+    def _look(self) -> None:
+        if not self.life.job_id:
+            return
+        job = self.life.store.get(self.life.job_id)
+        if job is not None:
+            effects = job.plan.body().effects if job.plan else ()
+            started = {record.seq for record in job.effects if record.state is S.STARTED}
+            self.seen = Seen(
+                journal=tuple(self.life.store.journal(job.id)),
+                in_call=frozenset(e.seq for e in effects if e.seq in started and e.function not in IDEMPOTENT),
+            )
+
+    def _called(self, function: str, key: str) -> None:
+        """Before a call goes out, that it goes out is stored, with its key and under the newest fence."""
+        job = self.life.job
+        (record,) = [record for record in job.effects if record.idempotency_key == key]
+        assert (record.state, record.fence) == (S.STARTED, job.fence), function
+
+    def submit(self, **fields: object) -> None:
+        if "request" not in fields:
+            fields["recipe"] = RECIPE
+        what = submission(**fields)
+        self.life.ask(lambda api: api.submit.run(caller(), what, idempotency_key="once"))
+        (item,) = self.life.store.list_jobs(JobFilter(), cursor=None, limit=5).items
+        self.life.job_id = item.id
+        self.life.work()
+
+    def approve(self, *people: User) -> None:
+        for person in people:
+            self.decide(Choice.APPROVE, person)
+        self.life.work()
+
+    def decide(self, choice: Choice, person: User) -> None:
+        job = self.life.job
+        self.life.ask(
+            lambda api: api.decisions.decide(
+                caller(), job.id, digest=job.digest, decision=choice, user=person, reason="because", via="api"
+            )
+        )
+
+    def commit_planned(self) -> None:
+        job = self.life.job
+        self.life.ask(lambda api: api.decisions.commit_planned(caller(), job.id, digest=job.digest, user=ANA))
+        self.life.work()
+
+    def cancel(self) -> None:
+        self.life.ask(lambda api: api.commits.cancel(caller(), self.life.job_id, user=ANA))
+
+    def requeue(self) -> None:
+        self.life.ask(lambda api: api.commits.requeue(caller(), self.life.job_id, user=OLGA))
+        self.life.work()
+
+    def discard(self) -> None:
+        self.life.ask(lambda api: api.commits.discard(caller(), self.life.job_id, reason="enough", user=OLGA))
+
+    def resolve(self) -> None:
+        """An operator looks at the target for what nobody knows, and says what is there."""
+        job = self.life.job
+        results = {"pay": {"id": 10}, "ring": "rung", "book": 3}
+        for record in job.effects:
+            if record.state is not S.UNKNOWN:
+                continue
+            function = job.plan.body().effects[record.seq].function if job.plan else ""
+            done = self.life.remote.applied(record.idempotency_key) > 0
+            result = results[function] if done else None
+            self.life.ask(
+                lambda api, seq=record.seq, done=done, result=result: api.commits.resolve(  # type: ignore[misc] # defaults bind them
+                    caller(), job.id, seq, done=done, result=result, reason="seen at the target", user=OLGA
+                )
+            )
+            if function not in IDEMPOTENT:
+                self.resolved.add(record.seq)
+
+    def finish(self) -> None:
+        """What an operator does until everything that was approved is done."""
+        while self.life.job.status is not Status.SUCCESS:
+            assert self.life.job.status in {Status.PARTIAL, Status.FUNCTION_ERROR}, self.life.job.error
+            self.resolve()
+            self.requeue()
+
+    def ends(self, status: Status, code: str = "") -> None:
+        job = self.life.job
+        assert (job.status, job.error.code if job.error else "") == (status, code), job.error
+
+
+# --- the lives ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One life: its rules, what its target does wrong, and what is done in it."""
+
+    act: Callable[[Story], None]
+    rules: str = "default: allow\n"
+    failing: dict[str, tuple[Exception, ...]] = field(default_factory=dict)
+
+
+TWO_LEADS: Final = """
+default: allow
+rules:
+  - {name: bell, on: [ring], then: approve, approvers: {roles: [support_lead], quorum: 2}}
+"""
+LATER: Final = FunctionError("later", retryable=True)
+LATER_AS_SAID: Final = FunctionError("busy", retryable=True, retry_after_seconds=10)
+
+
+def approved_by_two(story: Story) -> None:
+    story.submit(request="refund it")
+    story.ends(Status.PENDING_APPROVAL)
+    story.approve(LEA, LEO)
+    story.finish()
+    assert story.resolved == story.seen.in_call
+    assert story.life.job.output == {"orders": 5, "paid": 10}
+    console = story.life.store.console(story.life.job_id)
+    assert console is not None
+    assert [line.text for line in console.lines] == ["paid"]
+
+
+def failed_and_requeued(story: Story) -> None:
+    story.submit()
+    assert story.life.job.status is Status.PARTIAL
+    story.finish()
+    assert story.resolved == story.seen.in_call | {1}
+
+
+def discarded(story: Story) -> None:
+    story.submit()
+    assert story.life.job.status is Status.PARTIAL
+    story.discard()
+    story.ends(Status.PARTIAL, "commit.discarded")
+    counts = counted(story)
+    assert counts["skipped"] == 1
+
+
+def cancelled_while_committing(story: Story) -> None:
+    check = story.life.remote.watch
+
+    def watch(function: str, key: str) -> None:
+        check(function, key)
+        if function == "pay":
+            story.cancel()
+
+    story.life.remote.watch = watch
+    story.submit()
+    story.ends(Status.PARTIAL, "commit.cancelled")
+    assert [call.function for call in story.life.remote.calls if call.function != "pay"] == []
+
+
+def cancelled_while_parked(story: Story) -> None:
+    story.submit()
+    story.cancel()
+    story.ends(Status.CANCELLED, "job.cancelled")
+
+
+def denied(story: Story) -> None:
+    story.submit()
+    story.decide(Choice.DENY, LEA)
+    story.ends(Status.POLICY_BLOCKED, "policy.denied")
+
+
+def expired(story: Story) -> None:
+    story.submit()
+    story.ends(Status.PENDING_APPROVAL)
+    while story.life.job.status is Status.PENDING_APPROVAL:
+        story.life.ground.forward(3601)
+        story.life.look()
+    story.ends(Status.POLICY_BLOCKED, "policy.expired")
+
+
+def planned_then_committed(story: Story) -> None:
+    story.submit(mode=Mode.PLAN)
+    story.ends(Status.PLANNED)
+    story.commit_planned()
+    story.ends(Status.PENDING_APPROVAL)
+    story.approve(LEA)
+    story.finish()
+    assert story.resolved == story.seen.in_call
+
+
+def parked_again_under_stricter_rules(story: Story) -> None:
+    story.submit()
+    before = story.life.job
+    story.decide(Choice.APPROVE, LEA)
+    story.life.apply_rules(TWO_LEADS)
+    story.life.work()
+    story.ends(Status.PENDING_APPROVAL)
+    assert story.life.job.revision == before.revision + 1
+    assert story.life.job.digest != before.digest
+    story.approve(LEA, LEO)
+    story.finish()
+    assert story.resolved == story.seen.in_call
+
+
+PLOTS: Final = {
+    "approved by two, with retries": Plot(
+        approved_by_two, TWO_LEADS, {"pay": (LATER,), "ring": (LATER_AS_SAID,), "book": (RuntimeError("gone"),)}
+    ),
+    "failed, resolved and requeued": Plot(
+        failed_and_requeued, failing={"ring": (RuntimeError("lost"),), "book": (FunctionError("no"),)}
+    ),
+    "discarded": Plot(discarded, failing={"ring": (RuntimeError("lost"),)}),
+    "cancelled while committing": Plot(cancelled_while_committing),
+    "cancelled while parked": Plot(cancelled_while_parked, "default: approve\n"),
+    "denied": Plot(denied, "default: approve\n"),
+    "expired": Plot(expired, "default: approve\n"),
+    "planned, then committed": Plot(planned_then_committed, "default: approve\n"),
+    "parked again under stricter rules": Plot(parked_again_under_stricter_rules, "default: approve\n"),
+}
+
+
+# --- what must be true in the end -----------------------------------------------------------
+
+
+def counted(story: Story) -> dict[str, int]:
+    view = job_view(story.life.job)
+    assert view.plan is not None
+    counts = view.plan.counts.model_dump()
+    assert sum(counts.values()) == 2 * counts["total"]
+    return counts
+
+
+def check_end(story: Story) -> None:
+    life, job = story.life, story.life.job
+    assert is_settled(job.status)
+    assert all(record.state is not S.STARTED for record in job.effects), "what a lost worker started is unknown"
+    assert life.store.counts() == {status: int(status is job.status) for status in Status}
+    journal = life.store.journal(job.id)
+    assert tuple(journal[: len(story.seen.journal)]) == tuple(story.seen.journal), "the journal only grows"
+    check_journal(story, journal)
+    assert check(life.ground.audit)[job.id].ok
+    told = entries(life.ground.audit, job.id)[-1].after
+    assert told is not None
+    assert told.status is job.status, "the audit trail tells of the end"
+    if job.plan is not None:
+        counted(story)
+        check_target(story)
+    check_nothing_follows(story)
+
+
+def check_journal(story: Story, journal: Sequence[JournalEntry]) -> None:
+    job = story.life.job
+    workers: dict[int, str] = {}
+    before: dict[int, JournalEntry] = {}
+    fence = 0
+    for entry in journal:
+        last = before.get(entry.seq)
+        state = last.state if last else S.PENDING
+        assert entry.state in NEXT[state], (state, entry)
+        if last is not None and last.state is entry.state is S.STARTED:
+            assert entry.fence > last.fence, "what one worker started only another one starts anew"
+        assert entry.fence >= fence
+        fence = entry.fence
+        if entry.worker:
+            assert workers.setdefault(entry.fence, entry.worker) == entry.worker
+        assert entry.idempotency_key == idempotency_key(job.id, job.digest, entry.seq)
+        before[entry.seq] = entry
+    for record in job.effects:
+        entries = [entry for entry in journal if entry.seq == record.seq]
+        assert record.attempts == sum(entry.state is S.STARTED for entry in entries)
+        if entries and record.state is not S.SKIPPED:
+            assert entries[-1].state is record.state
+
+
+def check_target(story: Story) -> None:
+    remote, job = story.life.remote, story.life.job
+    effects = job.plan.body().effects if job.plan else ()
+    words: Counter[int] = Counter()
+    for entry in story.life.store.journal(job.id):
+        words[entry.seq] += entry.state is S.RESOLVED_NOT_DONE
+    known = set()
+    states = {record.seq: record.state for record in job.effects}
+    for effect in effects:
+        key = idempotency_key(job.id, job.digest, effect.seq)
+        known.add(key)
+        assert remote.applied(key) <= 1
+        if effect.function not in IDEMPOTENT:
+            assert remote.reached(key) <= 1 + words[effect.seq], "not called again without an operator's word"
+        state = states.get(effect.seq, S.PENDING)
+        if state in {S.SUCCEEDED, S.RESOLVED_DONE}:
+            assert remote.applied(key) == 1
+        elif state is not S.UNKNOWN:
+            assert remote.applied(key) == 0, "nothing is applied that the journal does not tell of"
+    assert remote.applied_keys <= known
+
+
+def check_nothing_follows(story: Story) -> None:
+    """Late messages and later looks find nothing to do."""
+    life, before, calls = story.life, story.life.job, len(story.life.remote.calls)
+    life.queue.publish("run", before.id)
+    life.queue.publish("commit", before.id)
+    life.work()
+    life.ground.forward(60)
+    life.look()
+    assert life.queue.depth("run") == life.queue.depth("commit") == 0
+    assert life.job.version == before.version
+    assert len(life.remote.calls) == calls
+
+
+# --- the matrix -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def own_redis() -> Iterator[Redis]:
+    """A server of its own, which is emptied after every life."""
+    place = IN_MEMORY if IN_MEMORY.is_dir() else None
+    with TemporaryDirectory(prefix="vardy-matrix-", dir=place) as folder, EmbeddedServer(Path(folder)) as server:
+        client = connect(server.url)
+        yield client
+        client.close()
+
+
+@pytest.fixture(params=["memory", "redis"])
+def ground(request: pytest.FixtureRequest) -> Callable[[], Ground]:
+    if request.param == "memory":
+        return MemoryGround
+    client: Redis = request.getfixturevalue("own_redis")
+
+    def fresh() -> Ground:
+        client.flushdb()
+        return RedisGround(client, "vardy")
+
+    return fresh
+
+
+@pytest.fixture(scope="module")
+def company() -> Iterator[Company]:
+    with Company() as made:
+        yield made
+
+
+def live(plot: Plot, ground: Ground, company: Company, doom: Doom, *, redelivers: bool = True) -> None:
+    # What is logged is not looked at, and traces of what functions raise cost more than all the rest.
+    with capture_logs():
+        life = Life(ground, company, doom, redelivers=redelivers, rules_text=plot.rules)
+        life.remote.failing = defaultdict(list, {name: list(errors) for name, errors in plot.failing.items()})
+        story = Story(life)
+        plot.act(story)
+        check_end(story)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("plot", PLOTS.values(), ids=PLOTS.keys())
+def test_a_process_that_dies_at_any_step_loses_nothing_and_repeats_nothing(
+    plot: Plot, ground: Callable[[], Ground], company: Company, after: bool
+) -> None:
+    dry = Doom()
+    live(plot, ground(), company, dry)
+    for number, step in enumerate(dry.steps):
+        doom = Doom(at=number, after=after)
+        # By turns the broker gives the dead worker's message again, and loses it.
+        redelivers = number % 2 == after
+        try:
+            live(plot, ground(), company, doom, redelivers=redelivers)
+            assert doom.happened
+        except BaseException as error:
+            error.add_note(f"died {'after' if after else 'before'} step {number}, {step}, of {dry.steps}")
+            raise
