@@ -1,0 +1,111 @@
+"""What was promised of plans, rules and approvals, as simply as it can be said: the model of `test_plan_life`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from vardy_worker.contracts.decision import Choice
+from vardy_worker.contracts.status import Status as S  # noqa: N817 - the table below reads like one
+
+if TYPE_CHECKING:
+    from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.contracts.journal import JournalEntry
+
+MOVES: Final = {
+    S.QUEUED: {S.RUNNING, S.CANCELLED},
+    S.RUNNING: {S.COMMITTING, S.PLANNED, S.PENDING_APPROVAL, S.POLICY_BLOCKED, S.CANCELLED},
+    S.PLANNED: {S.COMMITTING, S.PENDING_APPROVAL, S.POLICY_BLOCKED, S.CANCELLED},
+    S.PENDING_APPROVAL: {S.COMMITTING, S.POLICY_BLOCKED, S.CANCELLED},
+    S.COMMITTING: {S.SUCCESS, S.PARTIAL, S.FUNCTION_ERROR, S.POLICY_BLOCKED, S.CANCELLED, S.PENDING_APPROVAL},
+    S.PARTIAL: {S.COMMITTING},
+    S.FUNCTION_ERROR: {S.COMMITTING},
+}
+"""How a job with a plan may move; from every other status it never does."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """One approval: people with one of the roles (none: anybody), and how many of them."""
+
+    roles: tuple[str, ...] = ()
+    quorum: int = 1
+
+    def counts(self, roles: tuple[str, ...]) -> bool:
+        return not self.roles or bool({*self.roles} & {*roles})
+
+
+@dataclass(frozen=True)
+class RuleOf:
+    """One rule, for one function."""
+
+    function: str
+    then: str
+    need: Need = Need()
+
+    def text(self, number: int) -> str:
+        asks = f", approvers: {{roles: [{', '.join(self.need.roles)}], quorum: {self.need.quorum}}}"
+        return (
+            f"- {{name: r{number}, on: [{self.function}], then: {self.then}{asks if self.then == 'approve' else ''}}}"
+        )
+
+
+@dataclass(frozen=True)
+class Law:
+    """Rules as the model knows them. `broken` ones cannot even be read, and let nothing through."""
+
+    default: str
+    rules: tuple[RuleOf, ...] = ()
+    broken: bool = False
+
+    def text(self) -> str:
+        if self.broken:
+            return "default: perhaps\n"
+        lines = "\n".join(each.text(number) for number, each in enumerate(self.rules))
+        return f"default: {self.default}\nrules:\n{lines}\n" if self.rules else f"default: {self.default}\n"
+
+    def blocks(self, functions: tuple[str, ...]) -> bool:
+        return self.broken or any("block" in self._says(function) for function in functions)
+
+    def needs(self, functions: tuple[str, ...]) -> list[Need]:
+        asked = [each.need for each in self.rules if each.function in functions and each.then == "approve"]
+        by_default = self.default == "approve" and any(self._unmatched(function) for function in functions)
+        return asked + ([Need()] if by_default else [])
+
+    def _says(self, function: str) -> set[str]:
+        return {each.then for each in self.rules if each.function == function} or {self.default}
+
+    def _unmatched(self, function: str) -> bool:
+        return all(each.function != function for each in self.rules)
+
+
+@dataclass
+class Model:
+    """What was promised of one job."""
+
+    requester: str
+    functions: tuple[str, ...]
+    said: dict[str, tuple[Choice, tuple[str, ...]]] = field(default_factory=dict)
+    """Each person's newest word on the plan with `digest`, with the roles they had."""
+    digest: str = ""
+    text: str = ""
+    begun: bool = False
+    """The commit was let through by the rules, and is not asked again until it is requeued."""
+    not_done: dict[int, int] = field(default_factory=dict)
+    journal: tuple[JournalEntry, ...] = ()
+    ended: JobRecord | None = None
+
+    def satisfied(self, needs: list[Need]) -> bool:
+        return all(
+            sum(
+                choice is Choice.APPROVE
+                and person != self.requester
+                and (not need.roles or bool({*need.roles} & {*has}))
+                for person, (choice, has) in self.said.items()
+            )
+            >= need.quorum
+            for need in needs
+        )
+
+    def _counts(self, person: str, choice: Choice) -> bool:
+        return choice is Choice.APPROVE and person != self.requester
