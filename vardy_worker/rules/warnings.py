@@ -28,7 +28,6 @@ _LEAST = MappingProxyType(
         "plan.duplicates": 0,
         "plan.counts.": 0,
         "plan.distinct.": 0,
-        "user_window.counts.": 0,
     }
 )
 _SURE = frozenset({"effect.seq", "plan.total", "plan.duplicates", "plan.counts."})

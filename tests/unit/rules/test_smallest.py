@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from tests.support.rules import CATALOGUE, Court, body, call, email, facts, payment, refund
 from vardy_worker.contracts.execution import Ref
 from vardy_worker.contracts.policy import Verdict
+from vardy_worker.contracts.totals import EffectTotals
 from vardy_worker.rules import smallest
 from vardy_worker.rules.cel import CelLanguage
 from vardy_worker.rules.compile import CompiledRules
@@ -69,6 +71,16 @@ def test_counts_fall_with_what_is_left_out_and_the_first_ones_stay(court: Court)
 
 def test_one_large_effect_goes_before_many_small_ones(court: Court) -> None:
     assert without(court, rules(TOTAL), *(refund(cents) for cents in (900, 200, 200, 200, 200))) == (0,)
+
+
+def test_what_the_user_did_before_counts_too(court: Court) -> None:
+    limit = "user_window.sums.refund_payment.amount_cents + plan.sums.refund_payment.amount_cents > 1000"
+    text = rules(f"name: day, on: [refund_payment], when: {limit}, then: approve")
+    before = EffectTotals(sums={"refund_payment": {"amount_cents": Decimal(940)}})
+    plan = body([refund(10, number) for number in range(40)])
+    found = court.engine.smallest_change(court.load(text), plan, facts(user_window=before))
+    assert found is not None
+    assert found.message == "Without effects 6 to 39 the rest would be allowed."
 
 
 def test_what_refers_to_an_effect_goes_with_it(court: Court) -> None:
