@@ -151,7 +151,8 @@ class Domain:
 
 
 def _named(subject: str, name: str) -> bool:
-    return subject == name or (name.endswith(".") and subject.startswith(name))
+    """Whether the subject is that variable, or one below it; a sum that begins with one is neither."""
+    return subject == name or (name.endswith(".") and subject.startswith(name) and " " not in subject)
 
 
 def contradiction(atoms: Alternative, domain: Domain) -> tuple[Atom, ...] | None:

@@ -88,6 +88,8 @@ def test_a_condition_that_can_never_be_true_is_told_with_its_contradiction(
         "user.roles.exists(r, r == 'a') && user.roles.exists(r, r == 'b')".replace("'", '"'),
         "int(params.a) > 5 && int(params.b) < 3",
         "plan.sums.refund_payment.amount_cents < 0",
+        "plan.counts.refund_payment + args.amount_cents < 0",
+        "user_window.counts.refund_payment < 0",
     ],
 )
 def test_a_condition_that_may_be_true_is_left_alone(court: Court, when: str) -> None:
@@ -154,6 +156,7 @@ def test_what_is_implied_is_shadowed_in_either_order(court: Court, wide: str, na
         ("when: params.a >= 0, then: block", "when: params.b >= 0, then: allow"),
         ("when: params.a == 1, then: block", "when: params.a == true, then: allow"),
         ("when: plan.distinct.send_email.to >= 0, then: block", "then: allow"),
+        ("when: plan.counts.send_email + args.amount_cents >= 0, then: block", "then: allow"),
     ],
 )
 def test_rules_that_each_have_a_say_are_left_alone(court: Court, one: str, other: str) -> None:
