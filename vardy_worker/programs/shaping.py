@@ -232,10 +232,12 @@ def _shape_unnamed(sheet: Sheet) -> Sheet:
         reports = _reports_of(names.top.bindings[name])
         if all(any(s is report for report in reports) for s in statements):
             return _finish(_delegate(sheet.apply(_blanks(sheet, reports)), path))
-    if not _acts(statements) and (holders or hidden_run(names.tree) is not None):
+    entry = likely_entry(names)
+    hidden = hidden_run(names.tree)
+    inner = entry is not None and hidden is not None and hidden.is_within(entry.function or entry.node)
+    if not _acts(statements) and (holders or hidden is not None) and not inner:
         return sheet
     if not functions or not statements:
-        entry = likely_entry(names)
         if entry is not None and not statements:
             return _finish(_delegate(sheet, entry.name))
         classes = any(binding.kind is BindingKind.CLASS for binding in names.top.bindings.values())
