@@ -39,7 +39,7 @@ BACKLOG_DEPTH = 500
 look costs the same however long the queue is."""
 HIDE_IN_BACKLOG_MS = 60_000
 REBUILD_SECONDS = 60.0
-TRIM_BATCH = 500
+TRIM_BATCH = 200
 """Audit entries removed in one look; while there are more, each look removes as many."""
 TRIM_SECONDS = 60.0
 BEAT_SECONDS = 5.0
