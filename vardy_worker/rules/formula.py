@@ -179,6 +179,8 @@ def _by_subject(atoms: Iterable[Atom]) -> dict[str, list[Comparison]]:
 
 def _impossible(told: Comparison, domain: Domain) -> bool:
     """Whether the comparison alone is never true."""
+    if told.value is None and told.operator not in {"==", "!="}:
+        return True
     choices = domain.choices.get(told.subject)
     if choices is not None and told.operator == "==" and told.value not in choices:
         return True

@@ -59,6 +59,7 @@ def test_without_a_catalogue_no_glob_is_told(court: Court) -> None:
         ),
         ("params.a == true && params.a == 1", "never true together"),
         ('params.a > 1 && params.a < "b"', "never true together"),
+        ("params.a > null && params.a < null", "`params.a < null` is never true"),
     ],
 )
 def test_a_condition_that_can_never_be_true_is_told_with_its_contradiction(
