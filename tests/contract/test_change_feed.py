@@ -77,8 +77,9 @@ def test_claims_and_requests_to_cancel_wake_too(world_and_feed: tuple[JobStore, 
             claimed = await begun(feed.wait(job.id, 10))
             store.claim(job.id, expect=QUEUED, to=Status.RUNNING, worker="w", lease_ms=1000)
             assert await claimed
+            store.change(Change(job.id, frozenset({Status.RUNNING}), Status.COMMITTING))
             asked = await begun(feed.wait(job.id, 10))
-            store.request_cancel(job.id, by="lea")
+            assert store.request_cancel(job.id, by="lea")
             assert await asked
 
     asyncio.run(scenario())

@@ -175,11 +175,10 @@ class JobStore(Protocol):
         """Prolongs the lease; False when the fence is no longer the newest."""
 
     def request_cancel(self, job_id: str, *, by: str, audit: Sequence[AuditNote] = ()) -> bool:
-        """Marks a `RUNNING` or `COMMITTING` job; whoever holds it stops at the next safe point.
+        """Marks a `COMMITTING` job; whoever holds it stops before the next effect. False for any other job.
 
-        Only the first mark appends the audit entries.
-
-        One that nobody holds, because it waits for its next try, is due at once.
+        One that nobody holds, because it waits for its next try, is due at once. Only the
+        first mark appends the audit entries.
         """
 
     def take_due(self, *, limit: int, hide_ms: int, hide_queued_ms: int | None = None) -> Sequence[DueJob]:

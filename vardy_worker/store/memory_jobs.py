@@ -238,7 +238,7 @@ class MemoryJobStore:
         """See `JobStore.request_cancel`."""
         with self._lock:
             job = self._job(job_id)
-            if job is None or job.status not in {Status.RUNNING, Status.COMMITTING}:
+            if job is None or job.status is not Status.COMMITTING:
                 return False
             if json.loads(job.fields.get("cancel_requested_by", b'""')):
                 return True

@@ -1,17 +1,17 @@
--- Marks a job that a worker holds; the worker stops at its next safe point. A commit that waits
--- for its next try is due at once, so that a cancel does not wait with it.
+-- Marks a commit; its worker stops before the next effect. One that waits for its next try is
+-- due at once, so that a cancel does not wait with it.
 -- Safe to send twice: the first mark stays, and only it leaves an event. The version stays,
 -- so that the mark cannot make the worker's own compare-and-set fail.
 --
 -- KEYS[1] job  [2] events  [3] due
 -- ARGV[1] job id  [2] change channel  [3] who asks, as JSON
 --     The last keys and the last argument: see `include/audit`; the state is the status.
--- Result: 1, or 0 when the job is neither RUNNING nor COMMITTING, or -1 when the chain has moved
+-- Result: 1, or 0 when the job is not COMMITTING, or -1 when the chain has moved
 
 -- include: audit
 
 local record = redis.call('HMGET', KEYS[1], 'status', 'cancel_requested_by', 'lease_until_ms')
-if record[1] ~= '"RUNNING"' and record[1] ~= '"COMMITTING"' then
+if record[1] ~= '"COMMITTING"' then
   return 0
 end
 if record[2] and record[2] ~= '""' then
