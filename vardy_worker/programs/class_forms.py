@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     Fault = tuple[str, str] | None
 
+_MEMBERS_MAX = 1000
+"""Names of larger classes are not looked up; the engine does it."""
 _BOUNDARIES = frozenset({"field_definition", "class_static_block"})
 
 
@@ -96,9 +98,12 @@ def _undeclared_private(name: Node) -> Fault:
         operator = above.get("operator") if above.kind == "unary_expression" else None
         if operator is not None and operator.kind == "delete":
             return f"`{name.text}` cannot be deleted.", "Set it to `undefined`."
+    if parent is not None and parent.kind in {"method_definition", "field_definition"}:
+        return None
     for outer in name.near():
         body = outer.get("body") if outer.kind in CLASSES else None
-        if body is not None and any((key := _key(member)) and key.text == name.text for member in _members(body)):
+        members = body.children if body is not None else []
+        if len(members) > _MEMBERS_MAX or any((key := _key(m)) and key.text == name.text for m in members):
             return None
     return f"`{name.text}` is not declared in a class around it.", "Declare it in the class: `#name = value;`."
 
