@@ -376,7 +376,7 @@ def starved() -> Iterator[None]:
 
 @pytest.mark.usefixtures("starved")
 def test_the_first_job_of_a_fresh_pool_has_its_whole_deadline_on_a_starved_machine() -> None:
-    sandbox = ChildSandbox(warm=1, children_max=1)
+    sandbox = ChildSandbox(warm=1, children_max=1, wait_seconds_max=120)
     # Compiling the engine and starting the child take longer than this deadline, and do not count against it.
     assert run(sandbox, "return 1;", execute_seconds_max=0.5) == 1
     sandbox.close()

@@ -86,7 +86,10 @@ def build_image() -> Image:
     except subprocess.CalledProcessError as error:
         os.close(descriptor)
         raise PoolFailed(error.stderr.decode(errors="replace")[-500:].strip()) from error
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired as error:
+        os.close(descriptor)
+        raise PoolFailed(f"Compiling the engine took longer than {_BUILD_SECONDS_MAX:.0f} s.") from error
+    except OSError as error:
         os.close(descriptor)
         raise PoolFailed(str(error)) from error
     _seal(descriptor)

@@ -74,7 +74,7 @@ const random = { __proto__: null, a: 0, b: 0, c: 0, d: 1 };
 function seedRandom(text) {
   let hash = 0x811c9dc5;
   const next = () => {
-    hash = (hash ^ (hash >>> 16)) * 1;
+    hash ^= hash >>> 16;
     hash = imul(hash, 0x85ebca6b);
     hash = imul(hash ^ (hash >>> 13), 0xc2b2ae35);
     return (hash ^= hash >>> 16) >>> 0;
