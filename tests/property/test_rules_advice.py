@@ -21,17 +21,12 @@ if TYPE_CHECKING:
 COURT = Court()
 
 numbers = st.integers(0, 4)
-comparisons = st.builds(
-    "{} {} {}".format, st.just("params.n"), st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), numbers
-)
+operators = st.sampled_from(["<", "<=", ">", ">=", "==", "!="])
+subjects = st.sampled_from(["params.n", "params.n", "plan.total", "plan.counts.send_email"])
 atoms = st.one_of(
-    comparisons,
-    st.builds("{} {} {}".format, st.just("plan.total"), st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), numbers),
-    st.builds(
-        "{} {} {}".format, st.just("plan.counts.send_email"), st.sampled_from(["<", "<=", ">", ">=", "=="]), numbers
-    ),
-    st.builds("params.s == {}".format, st.sampled_from(['"a"', '"b"', "1", "true", "null"])),
-    st.builds("params.s != {}".format, st.sampled_from(['"a"', '"b"', "1", "true", "null"])),
+    st.builds("{} {} {}".format, subjects, operators, numbers),
+    st.builds("params.s {} {}".format, operators, st.sampled_from(['"a"', '"b"', "1", "1.5", "true", "null"])),
+    st.builds("plan.counts.send_email + int(params.n) {} {}".format, operators, st.integers(-1, 4)),
     st.builds("params.s in {}".format, st.sampled_from(['["a", "b"]', '["b"]', '[1, "a"]'])),
     st.sampled_from(["true", "false", "params.missing > 1", "has(params.n)", 'mode == "plan"', 'mode == "other"']),
 )
