@@ -13,6 +13,7 @@ from tests.support.runs import WRITES, run
 from tests.support.target import Target, code, lose_worker, requeue
 from tests.support.worker import ALLOW_ALL, WorkerParts
 from vardy_worker import FunctionError, verbs
+from vardy_worker.active_rules import read_user_window
 from vardy_worker.contracts.decision import Choice, DecisionMessage
 from vardy_worker.contracts.execution import Ref
 from vardy_worker.contracts.job import Mode
@@ -280,13 +281,23 @@ def pays(guest: Guest) -> object:
 
 
 @pytest.mark.parametrize("mode", [Mode.EXECUTE, Mode.PLAN])
-def test_a_run_is_judged_by_what_was_committed_and_counts_nothing(parts: WorkerParts, mode: Mode) -> None:
-    committed(parts, 8)
+@pytest.mark.parametrize(("before", "verdict"), [(2, Verdict.ALLOW), (3, Verdict.BLOCK)])
+def test_a_run_is_judged_by_what_was_committed_and_counts_nothing(
+    parts: WorkerParts, mode: Mode, before: int, verdict: Verdict
+) -> None:
+    committed(parts, before)
     parts.apply_rules(BLOCK_ABOVE_TEN)
     job = run(parts, pays, model=AnsweringModel(fenced(WRITES)), mode=mode)
     assert job.policy is not None
-    assert job.policy.verdict is Verdict.BLOCK
-    assert window(parts) == paid(8)
+    assert (job.policy.verdict, job.policy.effects[0].failed_rule) == (verdict, "")
+    assert window(parts) == paid(before)
+
+
+def test_whoever_looks_at_a_committed_plan_again_sees_what_others_did(parts: WorkerParts) -> None:
+    committed(parts, 3)
+    job = committed(parts, 5)
+    parts.apply_rules(BLOCK_ABOVE_TEN)
+    assert read_user_window(parts.store, parts.rules.current(), job) == paid(3)
 
 
 class CountingStore(MemoryJobStore):
