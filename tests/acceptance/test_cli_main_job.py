@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from tests.support.deployment import ROOT, Deployment, running
 from vardy_api.cli.exits import ExitCode
 from vardy_worker.demo.scripted import ScriptedModel
+from vardy_worker.store.connection import connect
+from vardy_worker.store.keys import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -230,3 +232,61 @@ def test_doctor_and_an_api_that_is_not_there(cli: Cli) -> None:
     gone = cli.problem("jobs", "list", code=ExitCode.UNREACHABLE, VARDY_URL="http://127.0.0.1:1")
     assert gone["code"] == "client.unreachable"
     assert "http://127.0.0.1:1" in gone["detail"]
+
+
+# --- who did what ----------------------------------------------------------------------------------
+
+
+def test_the_audit_trail_tells_who_did_what(cli: Cli) -> None:
+    parked = asked(cli, "Refund 80.00 of payment 1")
+    approve = ("approvals", "approve", parked["id"], "--digest", parked["plan"]["digest"], *LEA)
+    assert cli.json(*approve)["status"] == "SUCCESS"
+    cli.problem(*approve, code=ExitCode.CONFLICT)
+    told = cli.json("audit", "list", "--job", parked["id"])["items"][::-1]
+    assert [(entry["n"], entry["action"], entry["by"], entry["via"]) for entry in told] == [
+        (1, "job.submitted", "ana", "cli"),
+        (2, "plan.made", "vardy", "worker"),
+        (3, "decision.approve", "lea", "cli"),
+        (4, "job.settled", "vardy", "worker"),
+    ]
+    assert [entry["after"]["status"] for entry in told] == ["QUEUED", "PENDING_APPROVAL", "COMMITTING", "SUCCESS"]
+    assert {entry["digest"] for entry in told[1:]} == {parked["plan"]["digest"]}
+    assert told[0]["address"] == told[2]["address"] == "127.0.0.1"
+    assert "Refund 80.00" not in json.dumps(told)
+    settings = cli.json("audit", "list", "--chain", "settings", "--all")["items"]
+    assert {"key.created", "rules.applied"} <= {entry["action"] for entry in settings}
+    assert cli.json("audit", "list", "--by", "lea", "--action", "decision.approve", "--limit", "1")["items"] == [
+        told[2]
+    ]
+
+
+def test_a_trail_is_exported_checked_and_held_against_what_it_was(cli: Cli, tmp_path: Path) -> None:
+    job = asked(cli, "Cancel order 18", "--mode", "plan")
+    file = str(tmp_path / "audit.jsonl")
+    whole = cli.json("audit", "export", "--to", file)
+    assert cli.json("audit", "verify")["ok"]
+    cli("jobs", "cancel", job["id"], *ANA)
+    assert cli.json("audit", "export", "--to", file, "--append")["entries"] == 1
+    checked = cli.json("audit", "verify", "--file", file)
+    assert (checked["ok"], checked["entries"]) == (True, whole["entries"] + 1)
+    assert cli.json("audit", "verify", "--against", file)["ok"]
+    assert len(cli("audit", "export").splitlines()) == checked["entries"]
+
+    chain = Keys("cli").audit_chain(job["id"])
+    redis = connect(cli.deployment.redis.url)
+    honest = cast("list[bytes]", redis.lrange(chain, 0, -1))
+    redis.lset(chain, 1, honest[1].replace(b'"vardy"', b'"lea"').decode())
+    [broken] = cli.json("audit", "verify", code=ExitCode.ERROR)["broken"]
+    assert (broken["chain"], broken["n"]) == (job["id"], 2)
+    redis.lset(chain, 1, honest[1].decode())
+    assert cli.json("audit", "verify")["ok"]
+
+    # Somebody who can write everything leaves nothing to see but what was exported.
+    for name in (Keys("cli").audit_heads, Keys("cli").audit_anchors):
+        redis.hdel(name, job["id"])
+    redis.zrem(Keys("cli").audit_chains, job["id"])
+    redis.delete(chain)
+    assert cli.json("audit", "verify")["ok"]
+    [gone] = cli.json("audit", "verify", "--against", file, code=ExitCode.ERROR)["broken"]
+    assert (gone["chain"], gone["n"]) == (job["id"], 3)
+    redis.close()
