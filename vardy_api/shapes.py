@@ -281,6 +281,8 @@ class WorkerView(Contract):
     seen_at: datetime | None
     confined: bool | None = None
     """Whether its sandbox children run under a filter of system calls; null where none has started."""
+    looked_at: datetime | None = None
+    """When it last looked for lost jobs; null before its first look."""
 
 
 class QueuesView(Contract):

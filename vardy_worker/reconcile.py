@@ -74,6 +74,7 @@ class Reconciler:
         self._worker = worker
         self._confined = confined
         self._started_at_ms = clock.now_ms()
+        self._looked_at_ms: int | None = None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._next_rebuild = 0.0
@@ -115,6 +116,7 @@ class Reconciler:
             acted += sum(self._try(job, oldest) for job in due)
             if len(due) < DUE_BATCH:
                 break
+        self._looked_at_ms = self._clock.now_ms()
         return acted
 
     def _try(self, job: DueJob, oldest: Mapping[QueueName, int | None]) -> bool:
@@ -158,6 +160,7 @@ class Reconciler:
                 started_at_ms=self._started_at_ms,
                 seen_at_ms=self._clock.now_ms(),
                 confined=self._confined(),
+                looked_at_ms=self._looked_at_ms,
             ),
             ttl_seconds=BEAT_TTL_SECONDS,
         )

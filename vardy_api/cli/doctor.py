@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from vardy_api.cli.checkup import Check, Checkup, Level, failed, passed, warned
 from vardy_api.cli.doctor_redis import read_server, server_checks
+from vardy_api.cli.doctor_sentinel import read_sentinels, sentinel_checks
 from vardy_api.cli.doctor_service import read_from_api, read_from_store, service_checks
 from vardy_api.client_errors import Unauthorized, Unreachable
 from vardy_worker.contracts.errors import SettingsError, StoreUnavailable, VardyError
 from vardy_worker.contracts.limits import Limits
 from vardy_worker.settings import PREFIX, Settings, load_settings
+from vardy_worker.store.address import sentinel_address
 from vardy_worker.store.connection import connect
 
 if TYPE_CHECKING:
@@ -87,7 +89,10 @@ def _look_at_redis(settings: Settings, checks: list[Check]) -> None:
         checks.append(failed("redis", error.message, "Mend VARDY_REDIS_URL."))
         return
     try:
-        checks += server_checks(read_server(redis))
+        address = sentinel_address(settings.redis_url)
+        if address is not None:
+            checks += sentinel_checks(read_sentinels(address))
+        checks += server_checks(read_server(redis, settings, sentinels=address is not None))
         checks += service_checks(read_from_store(redis, settings, time.time_ns() // 1_000_000))
     except StoreUnavailable as error:
         checks.append(failed("redis", error.message, "Start Redis, or mend VARDY_REDIS_URL."))

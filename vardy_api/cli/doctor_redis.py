@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from redis.exceptions import ResponseError
 
 from vardy_api.cli.checkup import Check, failed, passed, warned
+from vardy_api.cli.text import counted
 from vardy_worker.store.connection import translated
 
 if TYPE_CHECKING:
@@ -17,11 +18,15 @@ if TYPE_CHECKING:
 
     from redis import Redis
 
+    from vardy_worker.settings import Settings
+
 WAITAOF_VERSION = (7, 2)
 """From here on a client can wait until a write is in the append-only file."""
 SKEW_SECONDS_WARN = 2.0
 SKEW_SECONDS_FAIL = 60.0
 MEMORY_SHARE_WARN = 0.85
+LAG_SECONDS_MAX = 10
+"""A replica that was silent for longer counts as lost, as the server itself counts it by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +35,35 @@ class ServerFacts:
 
     info: Mapping[str, Any]
     config: Mapping[str, str] = field(default_factory=dict)
+    journal_replicas: int = 0
+    """`VARDY_JOURNAL_REPLICAS`."""
+    sentinels: bool = False
+    """Whether it was found through Sentinels, so that somebody counts on a failover."""
     skew_seconds: float = 0.0
     answer_ms: float = 0.0
 
 
-def read_server(redis: Redis) -> ServerFacts:
+def read_server(redis: Redis, settings: Settings, *, sentinels: bool) -> ServerFacts:
     """Asks the server. Raises `StoreUnavailable`."""
     with translated():
-        redis.ping()
         began = time.monotonic()
         seconds, micros = redis.time()
         answer_ms = (time.monotonic() - began) * 1000
         skew = seconds + micros / 1e6 - (time.time() - answer_ms / 2000)
         info: dict[str, Any] = dict(redis.info())
-        return ServerFacts(info=info, config=_config(redis), skew_seconds=skew, answer_ms=answer_ms)
+        return ServerFacts(
+            info=info,
+            config=_config(redis),
+            journal_replicas=settings.journal_replicas,
+            sentinels=sentinels,
+            skew_seconds=skew,
+            answer_ms=answer_ms,
+        )
 
 
 def _config(redis: Redis) -> dict[str, str]:
     try:
-        found = redis.config_get("appendfsync")
+        found = redis.config_get("appendfsync", "min-replicas-to-write")
     except ResponseError:
         # Managed servers forbid CONFIG.
         return {}
@@ -64,6 +79,7 @@ def server_checks(facts: ServerFacts) -> list[Check]:
     return [
         _reached(facts),
         _role(facts.info),
+        *_replicas(facts),
         _persistence(facts),
         _eviction(facts.info),
         _memory(facts.info),
@@ -95,14 +111,48 @@ def _role(info: Mapping[str, Any]) -> Check:
         return failed(
             "redis role", "The server is a replica, which cannot be written.", "Point VARDY_REDIS_URL at the primary."
         )
-    replicas = int(info.get("connected_slaves", 0))
-    if replicas:
-        return warned(
-            "redis role",
-            f"Primary with {replicas} replica(s): a failover can lose the newest writes.",
-            "Set min-replicas-to-write, and settle unknown outcomes after a failover.",
-        )
-    return passed("redis role", "Single primary.")
+    return passed("redis role", "The server is a primary.")
+
+
+def _replicas(facts: ServerFacts) -> list[Check]:
+    """What a failover would lose. Nothing for a single server that nobody expects to fail over."""
+    name, needed = "redis replicas", facts.journal_replicas
+    following = sum(
+        isinstance(seen, dict) and seen.get("state") == "online" and int(seen.get("lag", 0)) <= LAG_SECONDS_MAX
+        for key, seen in facts.info.items()
+        if re.fullmatch(r"slave\d+", key)
+    )
+    asked_for = int(facts.config.get("min-replicas-to-write", 0))
+    message = f"{counted(following, 'replica')} follow{'s' if following == 1 else ''}"
+    if following < max(needed, asked_for):
+        setting = "VARDY_JOURNAL_REPLICAS" if needed > following else "min-replicas-to-write"
+        return [
+            failed(
+                name,
+                f"{message}, and {setting} asks for {max(needed, asked_for)}: every write is refused.",
+                f"Start the replicas, or lower {setting}.",
+            )
+        ]
+    if not following:
+        lone = warned(name, "No replica follows, so nothing can take over.", "Start one, or name the server itself.")
+        return [lone] if facts.sentinels else []
+    if not needed:
+        return [
+            warned(
+                name,
+                f"{message}; a failover can lose the newest writes, the start of an effect among them.",
+                "Set VARDY_JOURNAL_REPLICAS to 1, or at least min-replicas-to-write in the server's configuration.",
+            )
+        ]
+    if following == needed:
+        return [
+            warned(
+                name,
+                f"{message}, and VARDY_JOURNAL_REPLICAS asks for as many: the loss of one stops every write.",
+                "Start another replica.",
+            )
+        ]
+    return [passed(name, f"{message}; writes wait for {needed}.")]
 
 
 def _persistence(facts: ServerFacts) -> Check:
@@ -115,6 +165,12 @@ def _persistence(facts: ServerFacts) -> Check:
             name,
             "The append-only file is off: a restart of the server loses jobs, plans and journals.",
             "Set `appendonly yes` and `appendfsync always` in its configuration.",
+        )
+    if info.get("rdb_last_bgsave_status", "ok") != "ok":
+        return failed(
+            name,
+            "The server could not save its last snapshot, and may refuse writes for it (MISCONF).",
+            'Look at its log and its disk; `save ""` turns snapshots off: the append-only file is enough.',
         )
     if info.get("aof_last_write_status", "ok") != "ok":
         return failed(name, "The server cannot write its append-only file.", "Look at its log and its disk.")

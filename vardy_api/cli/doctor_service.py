@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from vardy_worker.settings import Settings
 
 OLDEST_SECONDS_WARN = 60.0
+BLIND_SECONDS_MAX = 30.0
+"""Above the longest pause of a reconciler, and what one look takes on a busy server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,8 @@ def read_from_api(client: Vardy) -> ServiceFacts:
 
 def service_checks(facts: ServiceFacts) -> list[Check]:
     """All that can be said of the deployment."""
-    checks = [_workers(facts.queues), *_sandboxes(facts.queues), _queues(facts.queues), _catalogue(facts.catalogue)]
+    checks = [_workers(facts.queues), *_reconcilers(facts.queues), *_sandboxes(facts.queues)]
+    checks += [_queues(facts.queues), _catalogue(facts.catalogue)]
     checks.append(_rules(facts.rules, facts.catalogue))
     if facts.admin_keys is not None:
         checks.append(_keys(facts.admin_keys))
@@ -106,6 +109,37 @@ def _workers(queues: QueuesView) -> Check:
             "Start one with `vardy worker`, or widen VARDY_WORKER_QUEUES.",
         )
     return passed("workers", f"{counted(len(queues.workers), 'worker')} alive, serving {', '.join(sorted(served))}.")
+
+
+def _reconcilers(queues: QueuesView) -> list[Check]:
+    """Whether somebody looks for lost jobs. Nothing without a worker, since each of them does."""
+    if not queues.workers:
+        return []
+    blind = [worker.worker for worker in queues.workers if _seconds_blind(worker) > BLIND_SECONDS_MAX]
+    seeing = len(queues.workers) - len(blind)
+    if not seeing:
+        return [
+            failed(
+                "reconciler",
+                "No worker looks for lost jobs: what a lost worker had in hand is not taken up.",
+                "Look for `reconcile.crashed` and `reconcile.waiting` in the workers' logs.",
+            )
+        ]
+    if blind:
+        return [
+            warned(
+                "reconciler",
+                f"{counted(seeing, 'worker')} looked for lost jobs just now, but not {', '.join(blind)}.",
+                "Look for `reconcile.crashed` and `reconcile.waiting` in its log.",
+            )
+        ]
+    return [passed("reconciler", f"{counted(seeing, 'worker')} looked for lost jobs just now.")]
+
+
+def _seconds_blind(worker: WorkerView) -> float:
+    """How long it had not looked when it last said that it lives, by its own clock."""
+    looked_at = worker.looked_at or worker.started_at
+    return (worker.seen_at - looked_at).total_seconds() if worker.seen_at and looked_at else 0.0
 
 
 def _sandboxes(queues: QueuesView) -> list[Check]:

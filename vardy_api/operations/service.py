@@ -36,6 +36,7 @@ def worker_view(seen: WorkerSeen) -> WorkerView:
         started_at=moment(seen.started_at_ms),
         seen_at=moment(seen.seen_at_ms),
         confined=seen.confined,
+        looked_at=moment(seen.looked_at_ms),
     )
 
 

@@ -61,6 +61,8 @@ class WorkerSeen:
     seen_at_ms: int
     confined: bool | None = None
     """Whether its sandbox children run under a filter of system calls; None where none has started."""
+    looked_at_ms: int | None = None
+    """When its reconciler last looked for lost jobs, to the end; None before its first look."""
 
 
 class Presence(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -11,6 +11,7 @@ import pytest
 from tests.support.api import CATALOGUE
 from vardy_api.cli.checkup import Check, Level
 from vardy_api.cli.doctor_redis import ServerFacts, server_checks
+from vardy_api.cli.doctor_sentinel import SentinelFacts, sentinel_checks
 from vardy_api.cli.doctor_service import ServiceFacts, service_checks
 from vardy_api.cli.exits import ExitCode
 from vardy_api.client import Vardy
@@ -45,6 +46,22 @@ def server(fsync: str = "always", skew_seconds: float = 0.0, **info: Any) -> Ser
     return ServerFacts(info=GOOD_SERVER | info, config=config, skew_seconds=skew_seconds)
 
 
+def replicas(number: int, *, lag: int = 0, journal: int = 0, at_least: int = 0, sentinels: bool = False) -> ServerFacts:
+    info = {f"slave{n}": {"ip": "h", "port": n, "state": "online", "lag": lag} for n in range(number)}
+    config = {"appendfsync": "always", "min-replicas-to-write": str(at_least)}
+    return ServerFacts(
+        info=GOOD_SERVER | info | {"connected_slaves": number},
+        config=config,
+        journal_replicas=journal,
+        sentinels=sentinels,
+    )
+
+
+def sentinel(place: str, *, others: int = 2, port: int = 1, no_quorum: str = "") -> SentinelFacts:
+    state = {"ip": "h", "port": port, "num-other-sentinels": others, "quorum": 2}
+    return SentinelFacts(place, state, no_quorum)
+
+
 def service(**facts: Any) -> ServiceFacts:
     worker = WorkerView(worker="w1", queues=("run", "commit"), started_at=NOW, seen_at=NOW, confined=True)
     queues = QueuesView(queues=(QueueView(name="run", depth=3, oldest_seconds=1.0),), workers=(worker,))
@@ -74,7 +91,14 @@ def test_a_good_server_passes_everything() -> None:
         (server(maxmemory_policy="allkeys-lru"), "redis eviction", Level.FAILURE, "noeviction"),
         (server(cluster_enabled=1), "redis role", Level.FAILURE, "single primary"),
         (server(role="slave"), "redis role", Level.FAILURE, "primary"),
-        (server(connected_slaves=2), "redis role", Level.WARNING, "min-replicas-to-write"),
+        (server(rdb_last_bgsave_status="err"), "redis persistence", Level.FAILURE, "disk"),
+        (replicas(2), "redis replicas", Level.WARNING, "VARDY_JOURNAL_REPLICAS"),
+        (replicas(1, journal=1), "redis replicas", Level.WARNING, "another replica"),
+        (replicas(2, journal=1), "redis replicas", Level.OK, ""),
+        (replicas(0, journal=1), "redis replicas", Level.FAILURE, "VARDY_JOURNAL_REPLICAS"),
+        (replicas(1, at_least=2), "redis replicas", Level.FAILURE, "min-replicas-to-write"),
+        (replicas(1, lag=11, at_least=1), "redis replicas", Level.FAILURE, "min-replicas-to-write"),
+        (replicas(0, sentinels=True), "redis replicas", Level.WARNING, "Start one"),
         (server(redis_version="6.2.14"), "redis", Level.WARNING, "7.2"),
         (server(used_memory=90 * 2**20), "redis memory", Level.WARNING, "maxmemory"),
         (server(skew_seconds=-3.0), "clocks", Level.WARNING, "NTP"),
@@ -85,6 +109,46 @@ def test_what_would_lose_data_is_told_with_what_to_do(facts: ServerFacts, name: 
     check = named(server_checks(facts), name)
     assert check.level is level
     assert action in check.action
+
+
+@pytest.mark.parametrize(
+    ("facts", "level", "said"),
+    [
+        ([sentinel("a"), sentinel("b"), sentinel("c")], Level.OK, "3 Sentinels with quorum 2, 3 of 3 asked."),
+        ([sentinel("a"), sentinel("b"), SentinelFacts("c")], Level.WARNING, "No answer from c."),
+        ([sentinel("a", others=0)], Level.WARNING, "1 Sentinel with quorum 2"),
+        ([sentinel("a", no_quorum="NOQUORUM 1 usable"), sentinel("b")], Level.FAILURE, "says a: NOQUORUM 1 usable"),
+        ([sentinel("a"), sentinel("b", port=2)], Level.FAILURE, "different primaries"),
+        ([SentinelFacts("a")], Level.FAILURE, "No Sentinel names a primary."),
+    ],
+)
+def test_what_keeps_sentinels_from_a_failover_is_told(facts: list[SentinelFacts], level: Level, said: str) -> None:
+    [check] = sentinel_checks(facts)
+    assert check.level is level
+    assert said in check.message
+    assert bool(check.action) is (level is not Level.OK)
+
+
+@pytest.mark.parametrize(
+    ("looked", "level"),
+    [((0, 0), Level.OK), ((31, 0), Level.WARNING), ((31, None), Level.FAILURE), ((None, None), Level.FAILURE)],
+)
+def test_workers_that_look_for_no_lost_jobs_are_told(looked: tuple[int | None, int | None], level: Level) -> None:
+    """Seconds since each last looked; None: never, in the minute that it runs."""
+    workers = tuple(
+        WorkerView(
+            worker=f"w{number}",
+            queues=("run", "commit"),
+            started_at=NOW - timedelta(minutes=1),
+            seen_at=NOW,
+            confined=True,
+            looked_at=None if seconds is None else NOW - timedelta(seconds=seconds),
+        )
+        for number, seconds in enumerate(looked)
+    )
+    check = named(service_checks(service(queues=QueuesView(queues=(), workers=workers))), "reconciler")
+    assert check.level is level
+    assert level is not Level.WARNING or "not w0." in check.message
 
 
 def test_a_server_that_names_itself_valkey_is_called_so() -> None:
@@ -188,6 +252,7 @@ def test_without_redis_the_api_is_asked(cli: Cli, world: ApiWorld) -> None:
         "settings": "warning",
         "api": "ok",
         "workers": "ok",
+        "reconciler": "ok",
         "sandbox": "ok",
         "queues": "ok",
         "catalogue": "ok",

@@ -305,3 +305,28 @@ def test_old_audit_entries_are_trimmed_batch_by_batch(around: Around) -> None:
     around.reconciler.look()
     assert entries(around.store.audit, job.id) == []
     assert entries(around.store.audit, SETTINGS) == []
+
+
+def test_a_worker_says_when_it_last_looked_to_the_end(around: Around, monkeypatch: pytest.MonkeyPatch) -> None:
+    def looked() -> int | None:
+        [seen] = around.presence.seen()
+        return seen.looked_at_ms
+
+    around.reconciler.look()
+    assert looked() is None
+    first = around.clock.now_ms()
+    around.clock.forward(BEAT_SECONDS)
+    around.reconciler.look()
+    assert looked() == first
+    second = around.clock.now_ms()
+
+    def broken(**_: Any) -> None:
+        message = "a look that ends early"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(around.store, "take_due", broken)
+    for _ in range(2):
+        around.clock.forward(BEAT_SECONDS)
+        with pytest.raises(RuntimeError):
+            around.reconciler.look()
+    assert looked() == second
