@@ -15,6 +15,7 @@ from vardy_api.bench.functions import PROGRAM
 from vardy_api.bench.measuring import Measurement, interleaved, median_seconds, percentile, seconds_of
 from vardy_api.client import Vardy
 from vardy_api.stack import Stack
+from vardy_worker.contracts.audit import Action, AuditNote
 from vardy_worker.contracts.ids import new_job_id
 from vardy_worker.contracts.job import JobRecord, Submission
 from vardy_worker.contracts.recipe import Recipe
@@ -103,7 +104,8 @@ def _settle_many(store: RedisJobStore, queue: CeleryQueue, count: int) -> None:
             recipe=recipe,
             created_at_ms=time.time_ns() // 1_000_000,
         )
-        store.submit(record, None, due_at_ms=record.created_at_ms + 60_000)
+        noted = AuditNote(action=Action.JOB_SUBMITTED, at_ms=record.created_at_ms, by=BENCH_USER.id)
+        store.submit(record, None, due_at_ms=record.created_at_ms + 60_000, audit=[noted])
         queue.publish("run", record.id)
         waiting.append(record.id)
 
