@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections import deque
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from redis import Redis
 
     from vardy_worker.contracts.job import QueueName
-    from vardy_worker.ports import Clock
     from vardy_worker.settings import Settings
     from vardy_worker.store.address import SentinelAddress
 
@@ -213,27 +211,3 @@ class CeleryQueue:
     def list_key(self, queue: QueueName) -> str:
         """The Redis list that holds the waiting messages."""
         return f"{self._namespace}:{QUEUES[queue]}"
-
-
-class MemoryQueue:
-    """The `Queue` port for tests; `take` stands for the worker."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._waiting: dict[QueueName, deque[tuple[str, int]]] = {name: deque() for name in QUEUES}
-
-    def publish(self, queue: QueueName, job_id: str) -> None:
-        """See `Queue.publish`. Never fails."""
-        self._waiting[queue].append((job_id, self._clock.now_ms()))
-
-    def take(self, queue: QueueName) -> str | None:
-        """The job id of the oldest message, taken out; None when the queue is empty."""
-        return self._waiting[queue].popleft()[0] if self._waiting[queue] else None
-
-    def depth(self, queue: QueueName) -> int:
-        """See `Queue.depth`."""
-        return len(self._waiting[queue])
-
-    def oldest_published_ms(self, queue: QueueName) -> int | None:
-        """See `Queue.oldest_published_ms`."""
-        return self._waiting[queue][0][1] if self._waiting[queue] else None

@@ -19,9 +19,10 @@ from vardy_api.embedded import EmbeddedServer, free_port
 from vardy_worker.contracts.errors import QueueUnavailable, SettingsError, StoreUnavailable
 from vardy_worker.contracts.job import QueueName
 from vardy_worker.ports import Queue
-from vardy_worker.queue import QUEUES, TASKS, CeleryQueue, MemoryQueue, broker_url, make_celery
+from vardy_worker.queue import QUEUES, TASKS, CeleryQueue, broker_url, make_celery
 from vardy_worker.settings import Settings, load_settings
 from vardy_worker.store.connection import connect, connect_async
+from vardy_worker.store.memory_queue import MemoryQueue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,12 +21,12 @@ from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import Scope
 from vardy_worker.documents import CURRENT, RULES, publish_catalogue
 from vardy_worker.ports import Change, Changed
-from vardy_worker.queue import MemoryQueue
 from vardy_worker.rules import CelRules
 from vardy_worker.settings import load_settings
 from vardy_worker.store.feed import MemoryChangeFeed
 from vardy_worker.store.memory_documents import MemoryDocuments, MemoryPresence
 from vardy_worker.store.memory_jobs import MemoryJobStore
+from vardy_worker.store.memory_queue import MemoryQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable

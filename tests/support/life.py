@@ -28,12 +28,12 @@ from vardy_worker.functions.runtime import FunctionRuntime
 from vardy_worker.leases import LeaseKeeper
 from vardy_worker.pipeline.commit import CommitPipeline
 from vardy_worker.pipeline.run import RunPipeline
-from vardy_worker.queue import MemoryQueue
 from vardy_worker.reconcile import Reconciler
 from vardy_worker.rules import CelRules
 from vardy_worker.settings import load_settings
 from vardy_worker.store.keys import Keys
 from vardy_worker.store.memory_documents import MemoryDocuments, MemoryPresence
+from vardy_worker.store.memory_queue import MemoryQueue
 from vardy_worker.store.redis_audit import RedisAuditTrail
 
 if TYPE_CHECKING:

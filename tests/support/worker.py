@@ -16,11 +16,11 @@ from vardy_worker.leases import LeaseKeeper
 from vardy_worker.pipeline.commit import CommitPipeline
 from vardy_worker.pipeline.run import RunPipeline
 from vardy_worker.ports import Change, Changed
-from vardy_worker.queue import MemoryQueue
 from vardy_worker.rules import CelRules
 from vardy_worker.settings import load_settings
 from vardy_worker.store.memory_documents import MemoryDocuments
 from vardy_worker.store.memory_jobs import MemoryJobStore
+from vardy_worker.store.memory_queue import MemoryQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from tests.support.factories import StillClock
 from vardy_api.late_queue import LateQueue
-from vardy_worker.queue import MemoryQueue
+from vardy_worker.store.memory_queue import MemoryQueue
 
 if TYPE_CHECKING:
     from vardy_worker.queue import CeleryQueue

@@ -10,7 +10,6 @@ from vardy_worker.contracts.errors import RecordTooNew
 from vardy_worker.contracts.job import JobRecord, QueueName
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import Change, Changed, Claimed
-from vardy_worker.queue import MemoryQueue
 from vardy_worker.reconcile import (
     BACKLOG_DEPTH,
     BEAT_SECONDS,
@@ -22,6 +21,7 @@ from vardy_worker.reconcile import (
 from vardy_worker.settings import load_settings
 from vardy_worker.store.memory_documents import MemoryPresence
 from vardy_worker.store.memory_jobs import MemoryJobStore
+from vardy_worker.store.memory_queue import MemoryQueue
 from vardy_worker.verbs.shared import PUBLISH_GRACE_MS
 
 RUNNABLE = frozenset({Status.QUEUED, Status.RUNNING})
