@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from vardy_worker.contracts.functions import Catalogue
 from vardy_worker.contracts.policy import Verdict
 from vardy_worker.documents import read_rules
+from vardy_worker.verbs.shared import plan_facts
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.job import JobRecord
@@ -60,3 +61,15 @@ def read_user_window(store: JobStore, rules: RuleSet, job: JobRecord) -> EffectT
         return None
     user = job.submission.user.id
     return store.user_totals(user, window_hours=rules.user_window_hours, without=job.counted)
+
+
+def evaluate_plan(job: JobRecord, *, rules: ActiveRules, store: JobStore, catalogue: Catalogue) -> PolicyResult | None:
+    """What the active rules say of a stored plan, as for a commit that is asked for now; None without a plan.
+
+    Raises `RulesError` when the active rules cannot be used.
+    """
+    if job.plan is None:
+        return None
+    active = rules.current()
+    body, facts = job.plan.body(), plan_facts(job, catalogue, read_user_window(store, active, job))
+    return rules.advised(rules.evaluate(body, facts, rules=active), body, facts, rules=active)

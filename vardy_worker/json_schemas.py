@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
     from vardy_worker.contracts.base import JsonObject, JsonValue
+    from vardy_worker.contracts.functions import FunctionSpec
 
 _DATA: Final = frozenset({"const", "default", "enum", "examples"})
 _BY_NAME: Final = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
@@ -30,6 +31,18 @@ PATTERNS_KEPT: Final = 256
 def schema_validator(schema: JsonObject) -> Validator:
     """A validator of one schema. Raises nothing before it is used."""
     return validator_class()(schema)
+
+
+def result_problem(function: FunctionSpec, result: JsonValue) -> str | None:
+    """What is wrong with a value as the result of a function, in a sentence without the value; or None."""
+    error = next(iter(schema_validator(function.output_schema).iter_errors(result)), None)
+    if error is None:
+        return None
+    if result is None:
+        return f"The plan or the output refers to what {function.name} returned, so the result is needed."
+    place = "/".join(str(part) for part in error.absolute_path)
+    where = f"/{place}" if place else "the result"
+    return f"The result does not fit {function.name}: {where} breaks {error.validator} {error.validator_value!r}."
 
 
 @lru_cache(maxsize=1)

@@ -40,13 +40,6 @@ class CatalogueReader:
         spec = self.current().get(function)
         if spec is None:
             return f"No worker has the function {function} now, so its result cannot be checked."
-        from vardy_worker.json_schemas import schema_validator  # noqa: PLC0415 - needed only here, and slow to load
+        from vardy_worker.json_schemas import result_problem  # noqa: PLC0415 - needed only here, and slow to load
 
-        error = next(iter(schema_validator(spec.output_schema).iter_errors(result)), None)
-        if error is None:
-            return None
-        if result is None:
-            return f"The plan or the output refers to what {function} returned, so the result is needed."
-        place = "/".join(str(part) for part in error.absolute_path)
-        where = f"/{place}" if place else "the result"
-        return f"The result does not fit {function}: {where} breaks {error.validator} {error.validator_value!r}."
+        return result_problem(spec, result)

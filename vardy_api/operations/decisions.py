@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vardy_worker.active_rules import ActiveRules, read_user_window
+from vardy_worker.active_rules import evaluate_plan
 from vardy_worker.contracts.decision import DecisionMessage
 from vardy_worker.contracts.errors import RequestError, RulesError
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import Scope
 from vardy_worker.verbs import commit_planned, decide
-from vardy_worker.verbs.shared import conflict, plan_facts, require_digest
+from vardy_worker.verbs.shared import conflict, require_digest
 
 if TYPE_CHECKING:
     from vardy_api.operations.caller import Caller
     from vardy_api.operations.catalogue import CatalogueReader
     from vardy_api.operations.changes import Changes
+    from vardy_worker.active_rules import ActiveRules
     from vardy_worker.contracts.decision import Choice
     from vardy_worker.contracts.job import JobRecord
     from vardy_worker.contracts.policy import PolicyResult
@@ -111,20 +112,17 @@ class DecisionOperations:
         return self._changes.apply(caller, job_id, verb)
 
     def _evaluate(self, job: JobRecord) -> PolicyResult:
-        if job.plan is None:
-            raise RequestError("The job has no plan.", code="plan.none", details={"status": job.status.value})
         try:
-            rules = self._rules.current()
-            window = read_user_window(self._store, rules, job)
-            facts = plan_facts(job, self._catalogue.current(), window)
-            body = job.plan.body()
-            return self._rules.advised(self._rules.evaluate(body, facts, rules=rules), body, facts, rules=rules)
+            policy = evaluate_plan(job, rules=self._rules, store=self._store, catalogue=self._catalogue.current())
         except RulesError as error:
             raise RequestError(
                 f"The active rules cannot be used, so nothing is committed: {error.message}",
                 code="commit.blocked",
                 details=error.details,
             ) from error
+        if policy is None:
+            raise RequestError("The job has no plan.", code="plan.none", details={"status": job.status.value})
+        return policy
 
 
 def own_job_or_operator(caller: Caller, job: JobRecord) -> None:
