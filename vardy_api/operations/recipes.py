@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from vardy_worker.contracts.audit import Action, AuditNote
-from vardy_worker.contracts.base import JsonObject, JsonValue, pointer_get, sha256_text
+from vardy_worker.contracts.base import JsonObject, sha256_text
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.user import Scope
 from vardy_worker.documents import RECIPES, read_recipe, recipe_version, recipe_versions
 from vardy_worker.logs import get_logger
-from vardy_worker.programs import check, functions_called
+from vardy_worker.programs.recipes import check_params_schema, check_recipe_source, pinned_versions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,20 +74,15 @@ class RecipeOperations:
         caller.need(Scope.OPERATE)
         source = self._source(caller, request)
         check_params_schema(request.params_schema)
-        findings = self._check(source)
         catalogue = self._catalogue.current()
-        pinned = {
-            spec.name: spec.version
-            for spec in (catalogue.get(called) for called in functions_called(source, catalogue))
-            if spec is not None
-        }
+        findings = check_recipe_source(source, catalogue, program_bytes_max=self._program_bytes_max)
         try:
             recipe = Recipe(
                 name=name,
                 description=request.description,
                 source=source,
                 params_schema=request.params_schema,
-                functions=pinned,
+                functions=pinned_versions(source, catalogue),
                 reviewed_by=caller.key.person.id if caller.key.person else request.reviewed_by or caller.key.owner,
                 reviewed_at_ms=self._clock.now_ms(),
                 from_job=request.from_job,
@@ -153,68 +148,6 @@ class RecipeOperations:
             message = f"Job {job.id} has no program."
             raise RequestError(message, details={"problems": [{"at": "/from_job", "message": message}]})
         return job.program.source
-
-    def _check(self, source: str) -> tuple[Finding, ...]:
-        size = len(source.encode())
-        if size > self._program_bytes_max:
-            raise RequestError(
-                f"The program has {size} bytes; at most {self._program_bytes_max} are allowed.",
-                code="recipe.invalid",
-                details={"limit": "program_bytes_max", "value": size},
-            )
-        findings = check(source, self._catalogue.current())
-        errors = [finding for finding in findings if finding.severity == "error"]
-        if errors:
-            first = errors[0]
-            raise RequestError(
-                f"The program does not validate: line {first.line}, column {first.column}: {first.message}",
-                code="recipe.invalid",
-                details={"problems": [finding.model_dump(mode="json") for finding in findings]},
-            )
-        return findings
-
-
-def check_params_schema(schema: JsonObject) -> None:
-    """Raises `recipe.invalid` unless this is a JSON Schema (2020-12) of an object."""
-    import jsonschema  # noqa: PLC0415 - needed only when a recipe is saved, and slow to load
-
-    problem = ""
-    try:
-        jsonschema.Draft202012Validator.check_schema(schema)
-    except jsonschema.SchemaError as error:
-        problem = f"params_schema is not a JSON Schema (2020-12): {error.message}"
-    if not problem and schema.get("type") != "object":
-        problem = 'params_schema must say {"type": "object"}: params are always an object.'
-    if not problem:
-        from vardy_worker.json_schemas import pattern_problem  # noqa: PLC0415 - the same
-
-        problem = pattern_problem(schema)
-    if not problem and (reference := _lost_reference(schema, schema)):
-        problem = f"params_schema refers to {reference[:100]}, which is no place in itself."
-    if problem:
-        details = {"problems": [{"at": "/params_schema", "message": problem}]}
-        raise RequestError(problem, code="recipe.invalid", details=details)
-
-
-def _lost_reference(node: JsonValue, schema: JsonObject) -> str:
-    """The first `$ref` that leads nowhere, or out of the schema: a worker must not fetch it. "" without one."""
-    if isinstance(node, dict):
-        for name in ("$ref", "$dynamicRef"):
-            reference = node.get(name)
-            if isinstance(reference, str) and not _leads_inside(reference, schema):
-                return reference
-    inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    return next((lost for item in inner if (lost := _lost_reference(item, schema))), "")
-
-
-def _leads_inside(reference: str, schema: JsonObject) -> bool:
-    if not reference.startswith("#"):
-        return False
-    try:
-        pointer_get(schema, reference[1:])
-    except (LookupError, ValueError):
-        return False
-    return True
 
 
 def _not_found(name: str) -> RequestError:
