@@ -204,6 +204,16 @@ def test_a_reason_stands_beside_what_the_hash_covers(world: World) -> None:
     assert "wanted" not in json.dumps(without)
 
 
+@pytest.mark.parametrize("text", ["\x00\x1f\x7f", '"}{\\"', "\u2028\ufeff\u202e", "🙂" * 500, "null", "1e400"])
+def test_whatever_people_type_is_kept_as_it_is(world: World, text: str) -> None:
+    job = submitted_with_note(world, by=text, subject=text, details={"rule": text}, reason=text)
+    [entry] = entries(world.trail, job.id)
+    assert entry.text is not None
+    assert (entry.by, entry.subject, entry.details, entry.text.reason) == (text, text, {"rule": text}, text)
+    assert check(world.trail)[job.id].ok
+    assert world.trail.page(AuditFilter(by=text), cursor=None, limit=1).items == (entry,)
+
+
 def test_all_chains_are_checked_page_by_page(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = [submitted_with_note(world) for _ in range(5)]
     noted(world, jobs[2], 11)

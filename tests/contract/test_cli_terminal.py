@@ -11,14 +11,18 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 import uvicorn
 
 from tests.support.api import ApiWorld, LoopThread
+from tests.support.audit import entries, note
 from tests.support.factories import effect
 from tests.support.terminal import Terminal
 from tests.support.waiting import eventually
+from vardy_worker.contracts.audit import SETTINGS, Action
 from vardy_worker.contracts.status import Status
+from vardy_worker.ports import Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -108,7 +112,9 @@ LONG = "cancel every order of the customer that was placed before the warehouse 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_tables_fit_the_terminal_and_keep_whole_ids(world: ApiWorld, environment: dict[str, str], columns: int) -> None:
     job = world.job(Status.PENDING_APPROVAL, effects=(effect(args={"payment_id": 1, "note": LONG}),))
-    for arguments in (("jobs", "list"), ("jobs", "show", job.id)):
+    noted = [note(action, at_ms=0, reason=LONG) for action in Action]
+    world.store.change(Change(job.id, frozenset(Status), audit=noted))
+    for arguments in (("jobs", "list"), ("jobs", "show", job.id), ("audit", "list")):
         with in_terminal(environment, *arguments, columns=columns) as terminal:
             terminal.end()
             assert terminal.is_coloured
@@ -215,6 +221,37 @@ def test_trying_rules_over_many_plans_shows_how_far_it_is(
         assert terminal.end() == 0
         assert "60/60" in terminal.plain
         assert "60 plans: 0 unchanged, 60 stricter, 0 laxer." in terminal.plain
+
+
+def test_a_long_check_of_the_trail_shows_how_far_it_is(world: ApiWorld, environment: dict[str, str]) -> None:
+    for _ in range(300):
+        job = world.job()
+        world.store.change(Change(job.id, frozenset(Status), audit=[note(at_ms=0)]))
+    with in_terminal(environment, "audit", "verify") as terminal:
+        assert terminal.end() == 0
+        assert "check" in terminal.plain
+        assert "301/301" in terminal.plain
+        assert "301 entries in 301 chains, unbroken." in terminal.plain
+    assert piped(environment, "audit", "verify").stdout == "301 entries in 301 chains, unbroken.\n"
+
+
+def test_an_export_is_streamed_to_any_client(world: ApiWorld, environment: dict[str, str]) -> None:
+    job = world.job()
+    for _ in range(25):
+        world.store.change(Change(job.id, frozenset(Status), audit=[note(at_ms=0)] * 100))
+    headers = {"Authorization": f"Bearer {environment['VARDY_API_KEY']}"}
+    with httpx.stream("GET", f"{environment['VARDY_URL']}/v1/audit/export", headers=headers) as answer:
+        assert "content-length" not in answer.headers
+        lines = list(answer.iter_lines())
+    assert len(lines) == 2501
+    assert piped(environment, "audit", "export").stdout.splitlines() == lines
+
+
+def test_what_a_proxy_on_this_machine_says_counts_as_the_address(world: ApiWorld, environment: dict[str, str]) -> None:
+    headers = {"Authorization": f"Bearer {environment['VARDY_API_KEY']}", "X-Forwarded-For": "192.0.2.7"}
+    made = httpx.post(f"{environment['VARDY_URL']}/v1/keys", headers=headers, json={"scopes": ["read"]}).json()
+    entry = entries(world.trail, SETTINGS)[-1]
+    assert (entry.subject, entry.address) == (made["id"], "192.0.2.7")
 
 
 def test_json_in_a_terminal_is_nothing_but_json(world: ApiWorld, environment: dict[str, str]) -> None:

@@ -18,24 +18,32 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.audit import AuditEntry, AuditPage
 
 BROKEN_SHOWN_MAX = 20
+WIDE = 140
+"""Columns from which on an entry is shown with all that it says; below, ids stay whole."""
 
 
 def entries(out: Output, page: AuditPage) -> None:
-    """Entries, one a line."""
+    """Entries, one a line; with states and details where there is room."""
     if not page.items:
         out.line("Nothing was noted that matches.")
         return
-    grid = Grid("time", "by", "action", "about", "status", "what", gives_way=("what", "about", "by"))
+    is_wide = out.stdout.width >= WIDE
+    more = ("status", "what") if is_wide else ()
+    grid = Grid("time", "by", "action", "about", *more, gives_way=("what", "by") if is_wide else ("by",))
     for entry in page.items:
-        grid.row(_time(entry), one_line(entry.by), entry.action, _about(entry), _status(entry), _what(entry))
+        cells = (_time(entry, seconds=is_wide), one_line(entry.by), entry.action, _about(entry))
+        grid.row(*cells, *((_status(entry), _what(entry)) if is_wide else ()))
     out.grid(grid)
+    if not is_wide:
+        out.line("A wider terminal, a pipe and --json show more of each.", style="dim")
     if page.next is not None:
         out.line(f"There are more; see them with --all, or with --cursor {page.next}", style="dim")
 
 
-def _time(entry: AuditEntry) -> str:
+def _time(entry: AuditEntry, *, seconds: bool) -> str:
     at = moment(entry.at_ms)
-    return f"{at.astimezone():%Y-%m-%d %H:%M:%S}" if at else "-"
+    shape = "%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M"
+    return f"{at.astimezone():{shape}}" if at else "-"
 
 
 def _about(entry: AuditEntry) -> str:
