@@ -9,7 +9,7 @@ from vardy_worker.programs.awaiting import check_awaited
 from vardy_worker.programs.capabilities import check_capabilities, check_names
 from vardy_worker.programs.characters import check_characters
 from vardy_worker.programs.codes import Findings
-from vardy_worker.programs.early_errors import check_early_errors, check_grammar
+from vardy_worker.programs.early_errors import check_depth, check_early_errors, check_grammar
 from vardy_worker.programs.forms import check_forms
 from vardy_worker.programs.run_shape import check_run
 from vardy_worker.programs.subject import is_global_object, subject_of
@@ -41,7 +41,7 @@ def check(
     findings = Findings(line_map)
     subject = subject_of(source, catalogue, judge=judge, reads_only=reads_only)
     if not subject.tree.ok:
-        if not typescript_findings(source, findings):
+        if not check_depth(subject.tree, findings) and not typescript_findings(source, findings):
             check_grammar(subject.tree, findings)
         return findings.sorted()
     check_characters(subject.tree, findings)

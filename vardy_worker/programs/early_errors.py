@@ -6,7 +6,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from vardy_worker.programs.nodes import Node
-from vardy_worker.programs.syntax import FUNCTIONS, Tree, enclosing_function, is_async, is_generator, short_text
+from vardy_worker.programs.syntax import (
+    FUNCTIONS,
+    NESTING_MAX,
+    Tree,
+    enclosing_function,
+    is_async,
+    is_generator,
+    short_text,
+)
 
 if TYPE_CHECKING:
     from vardy_worker.programs.codes import Findings
@@ -21,8 +29,23 @@ _CLOSERS = MappingProxyType({"{": "}", "${": "}", "(": ")", "[": "]"})
 """Each opening bracket with the one that closes it."""
 
 
+def check_depth(tree: Tree, findings: Findings) -> bool:
+    """Whether the program is too deeply nested to be looked at."""
+    if tree.too_deep is None:
+        return False
+    message = f"The program is nested more than {NESTING_MAX} levels deep here."
+    findings.add("program.syntax", tree.too_deep, message, "Write smaller functions, and build long values in a loop.")
+    return True
+
+
 def check_grammar(tree: Tree, findings: Findings) -> None:
     """What the grammar does not understand."""
+    if tree.too_deep is not None:
+        message = f"The program is nested more than {NESTING_MAX} levels deep here."
+        findings.add(
+            "program.syntax", tree.too_deep, message, "Write smaller functions, and build long values in a loop."
+        )
+        return
     outermost = [error for error in tree.errors if not any(above.kind == "ERROR" for above in error.ancestors())]
     bracket, left_open = _unmatched(tree)
     hint = _bracket_hint(bracket, findings)

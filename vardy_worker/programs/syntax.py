@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,10 @@ FUNCTIONS = frozenset(
 )
 """Node kinds that make a function."""
 
+NESTING_MAX = 2_000
+"""Levels of a tree: far more than people or models write. Checks that look at what is around a
+node take time by its depth, so this bounds them."""
+
 _COMMENTS = frozenset({"comment", "html_comment"})
 LOGICAL = frozenset({"&&", "||", "??"})
 """The operators that choose one of their operands."""
@@ -49,7 +53,8 @@ _SIMPLE_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "
 class Tree:
     """A parsed text. `nodes` are all of its nodes, `errors` the `ERROR` and missing ones, in source order.
 
-    `comments` are where its comments start and end; they are no nodes.
+    `comments` are where its comments start and end; they are no nodes. A node as deep as
+    `NESTING_MAX` counts as an error, and has nothing below it.
     """
 
     source: str
@@ -62,6 +67,11 @@ class Tree:
     def ok(self) -> bool:
         """Whether the grammar understood all of it."""
         return not self.errors
+
+    @property
+    def too_deep(self) -> Node | None:
+        """The first node that is nested too deeply."""
+        return next((node for node in self.errors if not node.missing and node.kind != "ERROR"), None)
 
 
 @cache
@@ -116,7 +126,7 @@ def _parse(source: str, language: str) -> Tree:
     tree = _convert(_raw(data, language).walk(), source, _char_offsets(source, len(data)))
     if not mend_awaits(tree.nodes):
         return tree
-    return Tree(source, tree.root, tuple(tree.root.walk()), tree.errors, tree.comments)
+    return replace(tree, nodes=tuple(tree.root.walk()))
 
 
 def _raw(data: bytes, language: str) -> tree_sitter.Tree:
@@ -168,11 +178,11 @@ def _convert(cursor: tree_sitter.TreeCursor, source: str, offsets: list[int] | N
             nodes.append(node)
             if parent is not None:
                 parent.children.append(node)
-        if node.missing or node.kind == "ERROR":
+        if node.missing or node.kind == "ERROR" or cursor.depth == NESTING_MAX:
             errors.append(node)
         if root is None:
             root = node
-        if cursor.goto_first_child():
+        if cursor.depth < NESTING_MAX and cursor.goto_first_child():
             parent = node
             continue
         while not cursor.goto_next_sibling():

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.functions import Catalogue
 
 LIMIT = 65_536
-SECONDS_MAX = 10
+SECONDS_MAX = 5
 """Far above what any of these takes (a few seconds on one slow core), far below a hang."""
 
 WRITES = "".join(f"let r{n} = await send_email({{to: 'a', body: 'b'}}); r0 = r{n};\n" for n in range(800))
@@ -37,6 +37,9 @@ TEXTS = {
     "prose": "I can't do that. " * 3_600,
     "deep members": "async function run(params) { return params" + ".a" * 25_000 + "; }",
     "deep functions": "async function run(params) { return " + "(x => " * 8_000 + "1" + ")" * 8_000 + "; }",
+    "deep variables": "async function run(params) { " + "{var a;" * 8_000 + "}" * 8_000 + " return 1; }",
+    "deep waits": "async function run(params) { return " + "await " * 10_000 + "params; }",
+    "deep promises": "async function run(params) { " + "new Promise(() => " * 3_000 + "1" + ")" * 3_000 + "; }",
     "deep blocks": "async function run(params) { " + "{" * 15_000 + "}" * 15_000 + " return 1; }",
     "many writes": f"async function run(params) {{ {WRITES} return 1; }}",
     "many copies": f"async function run(params) {{ const p0 = list_customers(); {COPIES} return await p2000; }}",

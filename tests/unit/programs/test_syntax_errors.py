@@ -89,18 +89,38 @@ def test_typescript_without_a_plain_form_is_refused_with_the_reason(findings: Fi
     assert finding.hint
 
 
-def test_a_program_of_any_depth_is_checked(findings: Findings) -> None:
-    deep = "(" * 20_000 + "1" + ")" * 20_000
-    chain = " + ".join(["params.x"] * 5_000)
-    conditions = " && ".join(["params.x"] * 3_000)
-    branches = "".join(f"if (params.x === {n}) return {n}; else " for n in range(2_000))
-    ternaries = "".join(f"params.x === {n} ? {n} : " for n in range(2_000))
+def test_a_program_much_deeper_than_people_write_is_checked(findings: Findings) -> None:
+    deep = "(" * 1_000 + "1" + ")" * 1_000
+    chain = " + ".join(["params.x"] * 1_500)
+    conditions = " && ".join(["params.x"] * 1_500)
+    branches = "".join(f"if (params.x === {n}) return {n}; else " for n in range(400))
+    ternaries = "".join(f"params.x === {n} ? {n} : " for n in range(600))
     body = f"const a = {deep}; const b = {chain}; const c = {conditions};"
     source = (
         f"async function run(params) {{ {body} {branches} return await get_customer({{customer_id: {ternaries} 0}}); }}"
     )
 
     assert [finding.code for finding in findings(source)] == []
+
+
+@pytest.mark.parametrize(
+    "nested",
+    [
+        "(" * 3_000 + "1" + ")" * 3_000,
+        "1 + " * 3_000 + "1",
+        "await " * 3_000 + "1",
+        "params.x ? 1 : " * 3_000 + "2",
+        "`${" * 3_000 + "1" + "}`" * 3_000,
+        "() => {{" * 1_500 + "}}" * 1_500,
+    ],
+    ids=["parentheses", "sum", "await", "choices", "templates", "blocks"],
+)
+def test_a_program_that_is_nested_too_deeply_is_one_finding_at_its_place(findings: Findings, nested: str) -> None:
+    (finding,) = findings(f"async function run(params) {{\n  return {nested};\n}}")
+
+    assert (finding.code, finding.line) == ("program.syntax", 2)
+    assert "2000 levels" in finding.message
+    assert finding.hint
 
 
 def test_what_is_missing_is_named_in_words(findings: Findings) -> None:
