@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from vardy_worker.programs.nodes import Node
 FINDING_CODES: Mapping[str, str] = MappingProxyType(
     {
-        "program.syntax": "The text is not JavaScript at this place.",
+        "program.syntax": "The text is not JavaScript at this place, or nested more than 2,000 levels deep.",
         "program.typescript": "TypeScript that has no plain JavaScript form.",
         "program.no_run": "No top-level `run` is defined.",
         "program.several_runs": "`run` is defined more than once.",
