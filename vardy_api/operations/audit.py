@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 EXPORT_BATCH: Final = 1000
 """Entries read at once; each batch is one round trip."""
 
+ENTRIES_MAX: Final = 2**31
+"""More than any chain has."""
+
 CHECK_BATCH: Final = 500
 CHECK_ENTRIES_MAX: Final = 5000
 """Entries checked for one request: about half a second. A longer chain goes on in the next one."""
@@ -118,7 +121,7 @@ class _Walk:
         match state:
             case [str(after)]:
                 self._after = after
-            case [str(after), str(chain), str(digest), int() | None as first, int(erased)]:
+            case [str(after), str(chain), str(digest), int() | None as first, int(erased)] if 0 < n <= ENTRIES_MAX:
                 self._after = after
                 self.open = ChainCheck(chain, Head(n, digest))
                 self.open.first, self.open.erased = first, erased

@@ -20,6 +20,7 @@ from vardy_worker.contracts.policy import ApprovalNeed, Verdict
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import Scope
 from vardy_worker.ports import Change
+from vardy_worker.store.cursor import make_cursor
 
 if TYPE_CHECKING:
     import httpx
@@ -342,6 +343,23 @@ def test_a_check_names_the_first_entry_that_does_not_hold(api: ApiWorld, http: h
     assert (page["chains"], page["trimmed_before"], page["next"]) == (3, None, None)
     one = http.get("/v1/audit/verify", params={"chain": good.id}).json()
     assert [item["chain"] for item in one["items"]] == [good.id]
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        "x",
+        make_cursor(0, "[]"),
+        make_cursor(0, "{"),
+        make_cursor(0, "[1]"),
+        make_cursor(2**52, '["", "settings", "", null, 0]'),
+        make_cursor(-1, '["", "settings", "", null, 0]'),
+        make_cursor(1, '["", "settings", "", "first", 0]'),
+    ],
+)
+def test_a_check_goes_on_only_from_a_cursor_of_its_own(http: httpx.Client, cursor: str) -> None:
+    answer = http.get("/v1/audit/verify", params={"cursor": cursor})
+    assert (answer.status_code, answer.json()["code"]) == (422, "cursor.invalid")
 
 
 def test_an_entry_that_is_no_json_any_more_is_exported_as_it_is(api: ApiWorld, http: httpx.Client) -> None:
