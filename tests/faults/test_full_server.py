@@ -76,6 +76,8 @@ def test_callers_are_told_and_nothing_is_half_stored(cluster: Cluster, vardy: Va
                 assert (answer.status_code, answer.json()["code"]) == (503, "service.unavailable"), answer.text
                 assert int(answer.headers["retry-after"]) > 0
             assert client.get("/v1/jobs?user=full").json()["items"] == []
+            lines = cluster.deployment.log("api").splitlines()
+            assert any("request.unavailable" in line and "Redis is full" in line for line in lines)
             assert client.get("/readyz").status_code == httpx.codes.OK
         assert len(client.get("/v1/keys").json()["items"]) == keys
         assert client.get("/v1/recipes/other").status_code == httpx.codes.NOT_FOUND

@@ -76,7 +76,9 @@ def problem_of(error: VardyError) -> Problem:
     if isinstance(error, RequestError | RulesError) and error.code in PROBLEMS:
         return problem(error.code, error.message, _plain(error.details))
     if isinstance(error, TransientError):
-        return problem("service.unavailable", "The store cannot be reached now; try again shortly.")
+        # What is wrong with the store is for operators alone.
+        log.warning("request.unavailable", reason=error.message)
+        return problem("service.unavailable", "The store cannot serve this now; try again shortly.")
     if isinstance(error, RecordTooNew):
         return problem("service.unavailable", error.message)
     return unexpected(error)
