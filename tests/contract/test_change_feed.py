@@ -194,6 +194,30 @@ def test_a_subscription_that_froze_is_replaced(
         asyncio.run(scenario(relay))
 
 
+def test_a_subscription_cut_in_the_middle_of_a_message_is_made_anew(redis_world: RedisWorld, redis_url: str) -> None:
+    target = redis_url.rpartition(":")[2].partition("/")[0]
+
+    async def scenario(relay: Relay) -> None:
+        job = submitted(redis_world.store)
+        url = redis_url.replace(f":{target}/", f":{relay.port}/")
+        relay.cut_while_answering(b"SUBSCRIBE")
+        channel = f"{redis_world.namespace}:changed"
+
+        def listening() -> bool:
+            return redis_world.client.pubsub_numsub(channel) == [(channel.encode(), 1)]
+
+        async with opened(RedisChangeFeed(url, redis_world.namespace)) as feed:
+            assert relay.has_met(b"SUBSCRIBE")
+            while relay.connections < 2 or not listening():
+                await feed.wait(job.id, 0.05)
+            wait = await begun(feed.wait(job.id, 10))
+            await asyncio.to_thread(redis_world.store.change, Change(job.id, QUEUED, Status.RUNNING))
+            assert await wait
+
+    with Relay(int(target)) as relay:
+        asyncio.run(scenario(relay))
+
+
 def test_without_a_server_a_wait_ends_by_its_time_or_earlier() -> None:
     async def scenario() -> float:
         feed = RedisChangeFeed(f"redis://127.0.0.1:{free_port()}/0", "vardy")

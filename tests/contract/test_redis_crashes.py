@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import Counter
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+import pytest
 
 from tests.support.audit import check, entries, note
 from tests.support.factories import NOW_MS
@@ -46,13 +50,13 @@ class Writer:
         while not self.stop.is_set():
             number += 1
             try:
-                assert isinstance(store.change(self._entry(number)), Changed)
+                assert isinstance(store.change(self.entry(number)), Changed)
             except StoreUnavailable:
                 self.refused.append(number)
             else:
                 self.acknowledged.append(number)
 
-    def _entry(self, number: int) -> Change:
+    def entry(self, number: int) -> Change:
         entry = JournalEntry(
             at_ms=NOW_MS,
             seq=number,
@@ -100,3 +104,28 @@ def test_no_acknowledged_change_is_lost_or_applied_twice_over_crashes(tmp_path: 
         assert [entry.details["number"] for entry in entries(trail, writer.job_id)] == sorted(written)
     assert all(chain.ok for chain in check(trail).values())
     server.stop()
+
+
+@pytest.mark.parametrize("cut_bytes", [1, 40, 400])
+def test_a_file_that_was_torn_at_its_end_loses_the_last_write_whole(tmp_path: Path, cut_bytes: int) -> None:
+    """As a power cut in the middle of a write leaves it: nobody had been told of that write yet."""
+    with EmbeddedServer(tmp_path) as server, closing(connect(server.url)) as client:
+        store = RedisJobStore(client, "vardy")
+        kept, torn = job_in(store, Status.PENDING_APPROVAL), job_in(store, Status.COMMITTING)
+        before = store.get(torn.id)
+        entry = Writer(server.url, threading.Event(), job_id=torn.id).entry(1)
+        assert isinstance(store.change(replace(entry, to=Status.PARTIAL, set={"warnings": ("torn" * 100,)})), Changed)
+        server.kill()
+    [file] = (tmp_path / "appendonlydir").glob("*.incr.aof")
+    os.truncate(file, file.stat().st_size - cut_bytes)
+    with EmbeddedServer(tmp_path) as server, closing(connect(server.url)) as client:
+        store = RedisJobStore(client, "vardy")
+        assert store.get(kept.id) == kept
+        assert store.get(torn.id) == before
+        assert store.journal(torn.id) == []
+        assert {status: number for status, number in store.counts().items() if number} == {
+            Status.PENDING_APPROVAL: 1,
+            Status.COMMITTING: 1,
+        }
+        assert isinstance(store.change(entry), Changed)
+        assert [found.seq for found in store.journal(torn.id)] == [1]

@@ -16,6 +16,7 @@ from tests.faults.conftest import ANA, SECONDS, Cluster, cluster_in
 from tests.support.deployment import KEY
 from tests.support.relay import Relay
 from tests.support.replication import port_of
+from tests.support.scripts import source
 from tests.support.waiting import eventually
 from vardy_api.client import Vardy
 from vardy_api.embedded import EmbeddedServer
@@ -248,6 +249,21 @@ def test_a_connection_cut_in_the_middle_of_a_reply_changes_nothing(
     cluster.settled(vardy, job, Status.SUCCESS)
     assert all(map(relay.has_met, markers))
     assert len(cluster.ledger.calls("cut")) == 1
+
+
+def test_messages_that_are_lost_or_doubled_on_their_way_make_one_run(
+    cluster: Cluster, relay: Relay, vardy: Vardy
+) -> None:
+    """The worker's next take is cut off in its reply, and whether a publish arrived is not known."""
+    body = 'await post_letter({name: "letter"}); return 1;'
+    vardy.save_recipe("letter", source=source(body), reviewed_by="rita")
+    relay.cut_while_answering(b"BRPOP")
+    assert eventually(lambda: relay.has_met(b"BRPOP"), seconds=SECONDS)
+    relay.swallow_answer_to(b"LPUSH")
+    job = vardy.run(recipe="letter", user=ANA, wait=False)
+    assert relay.has_met(b"LPUSH")
+    cluster.settled(vardy, job, Status.SUCCESS)
+    assert len(cluster.ledger.calls("letter")) == 1
 
 
 def test_slow_replies_only_take_longer(cluster: Cluster, relay: Relay, vardy: Vardy) -> None:
