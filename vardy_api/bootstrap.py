@@ -45,7 +45,7 @@ def build_api(settings: Settings) -> Api:
     whether or not Redis is there, and is not ready until it is.
     """
     settings.need("redis_url")
-    client = connect(settings.redis_url, hasty=True)
+    client = connect(settings.redis_url, socket_timeout_seconds=settings.redis_timeout_seconds, hasty=True)
     documents = RedisDocuments(client, settings.namespace, replicas=settings.journal_replicas)
     feed = RedisChangeFeed(settings.redis_url, settings.namespace)
     queue = LateQueue(lambda: CeleryQueue(make_celery(settings), settings))

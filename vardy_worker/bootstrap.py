@@ -65,7 +65,7 @@ def build_worker(settings: Settings, celery: Celery) -> WorkerProcess:
     """
     settings.need("redis_url", "functions")
     clock = SystemClock()
-    client = connect(settings.redis_url)
+    client = connect(settings.redis_url, socket_timeout_seconds=settings.redis_timeout_seconds)
     store = RedisJobStore(client, settings.namespace, replicas=settings.journal_replicas)
     documents = RedisDocuments(client, settings.namespace, replicas=settings.journal_replicas)
     parts = _Parts(

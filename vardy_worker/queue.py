@@ -109,7 +109,7 @@ def _transport_options(settings: Settings, address: SentinelAddress | None) -> d
         "unacked_restore_interval": 5,
         "unacked_restore_throttle": 1,
         # Without a socket timeout a connection frozen half-open never resumes.
-        "socket_timeout": 5,
+        "socket_timeout": settings.redis_timeout_seconds,
         "socket_connect_timeout": 3,
         "socket_keepalive": True,
         "health_check_interval": 5,
@@ -166,7 +166,7 @@ class CeleryQueue:
     def __init__(self, celery: Celery, settings: Settings) -> None:
         self._celery = celery
         self._namespace = settings.namespace
-        self._redis: Redis = connect(settings.redis_url)
+        self._redis: Redis = connect(settings.redis_url, socket_timeout_seconds=settings.redis_timeout_seconds)
 
     def publish(self, queue: QueueName, job_id: str) -> None:
         """See `Queue.publish`."""

@@ -29,6 +29,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", case_sensitive=False)
 
     redis_url: str = Field("", description="Redis or Valkey: `redis://`, `rediss://`, `unix://`, `redis+sentinel://`")
+    redis_timeout_seconds: float = Field(5, ge=1, le=60, description="how long Redis may take to answer")
     namespace: str = Field("vardy", pattern=r"^[a-z][a-z0-9_-]{0,39}$", description="prefix of every key")
     functions: str = Field("", description="the company's functions, as `module:attribute`")
     rules: str = Field("", description="a rules file that the API applies at its start if it differs")

@@ -232,6 +232,11 @@ async def ping(url: str) -> None:
         assert await client.ping()
 
 
+def test_the_broker_may_take_as_long_as_the_store(settings: Settings) -> None:
+    patient = settings.model_copy(update={"redis_timeout_seconds": 7.0})
+    assert make_celery(patient).conf.broker_transport_options["socket_timeout"] == 7.0
+
+
 def test_the_settings_that_were_measured_are_in_force(settings: Settings) -> None:
     conf = make_celery(settings).conf
     assert (conf.task_acks_late, conf.task_ignore_result, conf.result_backend) == (True, True, None)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from redis import Redis
 
 KEYS_TO_LOAD = 40_000
-LOAD_SECONDS = 20
+LOAD_SECONDS = 8
 USER_PASSWORD = "a-password-of-the-user"
 
 
