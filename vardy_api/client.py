@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from vardy_api.shapes import (
+        AttemptsView,
         ConsoleView,
+        JournalView,
         SummaryPage,
         SummaryView,
     )
@@ -197,6 +199,22 @@ class Vardy(LibraryClient):
         """What the job's program printed."""
         return self._drive(flows.perform(calls.read_console(job_id_of(job))))
 
+    def journal(self, job: JobView | str) -> JournalView:
+        """The journal of the job's commit: every start and end of every effect, oldest first."""
+        return self._drive(flows.perform(calls.read_journal(job_id_of(job))))
+
+    def attempts(self, job: JobView | str) -> AttemptsView:
+        """The model's answers that did not become the job's program. Needs a key with `operate`."""
+        return self._drive(flows.perform(calls.read_attempts(job_id_of(job))))
+
+    def erase(self, job: JobView | str, *, dry_run: bool = False) -> JobView:
+        """Removes what a job that is over holds, for good; the answer is what stays. Needs a key with `operate`."""
+        return self._drive(flows.perform(calls.erase(job_id_of(job), dry_run=dry_run)))
+
+    def forget_totals(self, user: str) -> None:
+        """Forgets what a person's plans added up to, so that limits over time begin anew. Needs `operate`."""
+        return self._drive(flows.perform(calls.forget_totals(user)))
+
     # --- decisions and commits -------------------------------------------------------------------
 
     def commit(
@@ -283,9 +301,12 @@ class Vardy(LibraryClient):
         """Cancels a job; one that is committing stops before its next effect."""
         return self._act(job, "cancel", PersonRequest(user=as_user(user)))
 
-    def requeue(self, job: JobView | str, *, user: Person = None) -> JobView:
-        """Starts the commit again at the first effect that is not done."""
-        return self._act(job, "requeue", PersonRequest(user=as_user(user)))
+    def requeue(self, job: JobView | str, *, user: Person = None, dry_run: bool = False) -> JobView:
+        """Starts the commit again at the first effect that is not done; a dry run only raises what would refuse it."""
+        request = PersonRequest(user=as_user(user))
+        if dry_run:
+            return self._drive(flows.perform(calls.try_requeue(job_id_of(job), request)))
+        return self._act(job, "requeue", request)
 
     def discard(self, job: JobView | str, *, reason: str, user: Person = None) -> JobView:
         """Gives up the rest of a `PARTIAL` job for good."""

@@ -17,9 +17,11 @@ from pydantic import BaseModel, ValidationError
 from vardy_api.client_errors import ClientError
 from vardy_api.rule_shapes import RulesTestPage
 from vardy_api.shapes import (
+    AttemptsView,
     CheckedProgram,
     ConsoleView,
     HealthView,
+    JournalView,
     KeyCreate,
     KeyList,
     KeyView,
@@ -193,6 +195,16 @@ def read_console(job_id: str) -> Call[ConsoleView]:
     return Call("GET", _path("jobs", job_id, "console"), read_as(ConsoleView))
 
 
+def read_journal(job_id: str) -> Call[JournalView]:
+    """`GET /v1/jobs/{id}/journal`."""
+    return Call("GET", _path("jobs", job_id, "journal"), read_as(JournalView))
+
+
+def read_attempts(job_id: str) -> Call[AttemptsView]:
+    """`GET /v1/jobs/{id}/attempts`."""
+    return Call("GET", _path("jobs", job_id, "attempts"), read_as(AttemptsView))
+
+
 def decide(job_id: str, digest: str, request: DecisionRequest, *, via: str) -> Call[JobView]:
     """`POST /v1/jobs/{id}/decisions`. A repetition by the same person changes nothing."""
     return Call(
@@ -220,6 +232,23 @@ def commit_planned(job_id: str, digest: str, request: PersonRequest) -> Call[Job
 def act(job_id: str, verb: str, request: PersonRequest | ReasonRequest) -> Call[JobView]:
     """`POST /v1/jobs/{id}/cancel`, `/requeue` or `/discard`."""
     return Call("POST", _path("jobs", job_id, verb), read_as(JobView), content=_body(request), repeatable=False)
+
+
+def try_requeue(job_id: str, request: PersonRequest) -> Call[JobView]:
+    """`POST /v1/jobs/{id}/requeue?dry_run=true`. It changes nothing."""
+    query = {"dry_run": "true"}
+    return Call("POST", _path("jobs", job_id, "requeue"), read_as(JobView), query=query, content=_body(request))
+
+
+def erase(job_id: str, *, dry_run: bool) -> Call[JobView]:
+    """`DELETE /v1/jobs/{id}`. Erasing twice is the same."""
+    query = _query(dry_run="true") if dry_run else {}
+    return Call("DELETE", _path("jobs", job_id), read_as(JobView), query=query)
+
+
+def forget_totals(user: str) -> Call[None]:
+    """`DELETE /v1/users/{id}/totals`. Forgetting twice is the same."""
+    return Call("DELETE", _path("users", user, "totals"), _nothing)
 
 
 def resolve(job_id: str, seq: int, request: ResolveRequest) -> Call[JobView]:

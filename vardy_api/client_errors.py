@@ -5,7 +5,7 @@ VardyError
     ├── VardyProblem            the service answered with a problem; `code`, `status`, `details`
     │   ├── Unauthorized          401
     │   ├── Forbidden             403
-    │   ├── NotFound              404
+    │   ├── NotFound              404, 410
     │   ├── Conflict              409
     │   │   └── PlanChanged         412: the plan is not the one that was shown
     │   ├── Invalid               400, 405, 413, 422, 428
@@ -77,7 +77,7 @@ class Forbidden(VardyProblem):
 
 
 class NotFound(VardyProblem):
-    """There is no such thing, or it is not visible to the key."""
+    """There is no such thing, or not any more, or it is not visible to the key."""
 
 
 class Conflict(VardyProblem):
@@ -105,6 +105,7 @@ _BY_STATUS: dict[int, type[VardyProblem]] = {
     403: Forbidden,
     404: NotFound,
     409: Conflict,
+    410: NotFound,
     412: PlanChanged,
     429: RateLimited,
 }

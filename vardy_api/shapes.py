@@ -14,7 +14,8 @@ from vardy_worker.contracts.audit_chain import BrokenEntry
 from vardy_worker.contracts.base import Contract, JsonObject, JsonValue
 from vardy_worker.contracts.decision import Choice
 from vardy_worker.contracts.execution import ConsoleLine
-from vardy_worker.contracts.job import JobKind, JobSummary, QueueName, Submission
+from vardy_worker.contracts.job import Attempt, JobKind, JobSummary, QueueName, Submission
+from vardy_worker.contracts.journal import JournalEntry
 from vardy_worker.contracts.model import Message
 from vardy_worker.contracts.policy import RulesVersion, RuleWarning
 from vardy_worker.contracts.program import Finding
@@ -85,6 +86,7 @@ class SummaryView(Contract):
     created_at: datetime
     settled_at: datetime | None = None
     expires_at: datetime | None = None
+    erased_at: datetime | None = None
     error_code: str | None = None
     effects_total: int = 0
 
@@ -101,6 +103,23 @@ class ConsoleView(Contract):
 
     lines: tuple[ConsoleLine, ...] = ()
     truncated: bool = False
+
+
+class JournalView(Contract):
+    """The journal of a job's commit, oldest first; empty before it began."""
+
+    items: tuple[JournalEntry, ...] = ()
+
+
+class AttemptsView(Contract):
+    """The answers of a model that did not become the job's program, oldest first.
+
+    `prompt` names the versions of the prompts that led to the program; "" without one, and for
+    a recipe.
+    """
+
+    prompt: str = ""
+    items: tuple[Attempt, ...] = ()
 
 
 class RecipeSave(Contract):
@@ -324,10 +343,11 @@ def summary_view(summary: JobSummary) -> SummaryView:
     created_at = moment(summary.created_at_ms)
     assert created_at is not None  # noqa: S101 - narrows the type; a summary always has it
     return SummaryView(
-        **summary.model_dump(exclude={"owner", "created_at_ms", "settled_at_ms", "expires_at_ms"}),
+        **summary.model_dump(exclude={"owner", "created_at_ms", "settled_at_ms", "expires_at_ms", "erased_at_ms"}),
         created_at=created_at,
         settled_at=moment(summary.settled_at_ms),
         expires_at=moment(summary.expires_at_ms),
+        erased_at=moment(summary.erased_at_ms),
     )
 
 

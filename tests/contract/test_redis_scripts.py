@@ -259,6 +259,7 @@ def test_a_closed_port_is_reported_by_every_call(tmp_path: Path) -> None:
         lambda: store.claim(job.id, expect=QUEUED, to=Status.RUNNING, worker="w", lease_ms=1),
         lambda: store.heartbeat(job.id, fence=1, lease_ms=1),
         lambda: store.request_cancel(job.id, by="x"),
+        lambda: store.erase(job.id, expect_version=1, at_ms=0),
         lambda: store.take_due(limit=1, hide_ms=1),
         lambda: store.rebuild_due(grace_ms=1),
         lambda: store.list_jobs(JobFilter(user="a", owner="b"), cursor=None, limit=1),

@@ -2,47 +2,67 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
-
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from vardy_api.cli.exits import CommandError, ExitCode
 from vardy_api.cli.failures import describe
+from vardy_api.cli.progress import between_steps, progress
 from vardy_api.cli.shown import Shown
 from vardy_api.cli.text import counted
 from vardy_api.cli.watch import ENDED_WELL
-from vardy_api.client_errors import Unauthorized, Unreachable, WaitTimeout
+from vardy_api.client_errors import Conflict, Unauthorized, Unreachable, WaitTimeout
 from vardy_worker.contracts.base import Contract, JsonObject
 from vardy_worker.contracts.errors import VardyError
 from vardy_worker.contracts.status import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from vardy_api.cli.session import Session
+    from vardy_api.client import Vardy
     from vardy_worker.contracts.view import JobView
 
     Change = Callable[[str], JobView]
 
-T = TypeVar("T")
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A change, and what is known of it from a job as seen now.
+
+    `refusal` says why the job would not take the change, "" if it would; `already` that the
+    change happened before, "" where it did not. `ask` lets the service itself say what a dry
+    run would come to, where only it can know.
+    """
+
+    name: str
+    refusal: Callable[[JobView], str]
+    already: Callable[[JobView], str]
+    ask: Callable[[Vardy, str], JobView] | None = None
 
 
 class BulkItem(Contract):
-    """What became of one job. `error` is a problem document; `ok` also judges how the job ended."""
+    """What became of one job. `error` is a problem document; `ok` also judges how the job ended.
+
+    `skipped`: nothing was to be done, or nothing could be yet; `note` says why.
+    """
 
     job: str
     ok: bool
+    skipped: bool = False
     status: Status | None = None
+    note: str = ""
     error: JsonObject | None = None
 
 
 class BulkResult(Contract):
-    """What became of all."""
+    """What became of all. After an interruption there are fewer `items` than `total`."""
 
     action: str
     total: int
     succeeded: int
     failed: int
+    skipped: int = 0
     items: tuple[BulkItem, ...] = ()
 
 
@@ -84,41 +104,72 @@ def change_one(session: Session, job_id: str, change: Change, *, wait: bool, tim
 
 def change_many(
     session: Session,
-    action: str,
+    verb: Verb,
     job_ids: Sequence[str],
     change: Change,
     *,
+    skipped: Sequence[BulkItem] = (),
     wait: bool = False,
     timeout_seconds: float | None = None,
 ) -> Shown:
     """The same change to many jobs: one failure does not stop the rest.
 
     All are changed first and waited for afterwards, so that they run side by side. Stops
-    early only where no further one can succeed: no connection, no valid key.
+    early only where no further one can succeed: no connection, no valid key. A Ctrl-C ends
+    it between two changes, so that what is told of them is all that was done. `skipped` are
+    those that were found and left alone.
     """
     items: dict[str, BulkItem] = {}
     begun: list[JobView] = []
+    waited = 0
+    total = len(job_ids) + len(skipped)
     try:
-        for job_id in _progress(session, action, job_ids):
-            try:
-                job = change(job_id)
-            except (Unreachable, Unauthorized) as error:
-                if not items:
-                    raise
-                items |= {left: _failed(left, error) for left in job_ids if left not in items}
-                break
-            except VardyError as error:
-                items[job_id] = _failed(job_id, error)
-            else:
-                items[job_id] = BulkItem(job=job_id, ok=True, status=job.status)
-                begun.append(job)
+        with between_steps() as step:
+            for job_id in progress(session, verb.name, job_ids):
+                step()
+                try:
+                    job = change(job_id)
+                except (Unreachable, Unauthorized) as error:
+                    if not items:
+                        raise
+                    items |= {left: _failed(left, error) for left in job_ids if left not in items}
+                    break
+                except Conflict as error:
+                    items[job_id] = _already(session, verb, job_id) or _failed(job_id, error)
+                except VardyError as error:
+                    items[job_id] = _failed(job_id, error)
+                else:
+                    items[job_id] = BulkItem(job=job_id, ok=True, status=job.status)
+                    begun.append(job)
+            step()
         if wait:
-            for job in _progress(session, "wait", begun):
+            for job in progress(session, "wait", begun):
                 items[job.id] = _ended(session, job, timeout_seconds)
+                waited += 1
     except KeyboardInterrupt:
-        session.note(f"{action}: begun for {len(begun)} of {counted(len(job_ids), 'job')}; those go on.")
-        raise
-    return _outcome(action, [items[job_id] for job_id in job_ids])
+        return _interrupted(verb, [*items.values(), *skipped], total, begun=len(begun), waited=waited)
+    return _outcome(verb.name, [*(items[job_id] for job_id in job_ids), *skipped])
+
+
+def _already(session: Session, verb: Verb, job_id: str) -> BulkItem | None:
+    """The item of a job that the change came to before; None where something else stands against it."""
+    try:
+        job = session.client.get(job_id)
+    except VardyError:
+        return None
+    note = verb.already(job)
+    return BulkItem(job=job_id, ok=True, skipped=True, status=job.status, note=note) if note else None
+
+
+def _interrupted(verb: Verb, items: Sequence[BulkItem], total: int, *, begun: int, waited: int) -> Shown:
+    """What was done when a person had enough, and how to go on."""
+    message = f"Interrupted: {verb.name} was begun for {begun} of {counted(total, 'job')}"
+    message += f", {waited} of them were seen to end. " if waited else ". "
+    message += "None is half-done; the same command again goes on with the rest."
+    failure = CommandError(
+        message, code="cli.interrupted", title="The command was interrupted", exit_code=ExitCode.INTERRUPTED
+    )
+    return Shown(_result(verb.name, items, total), failure=failure)
 
 
 def _ended(session: Session, job: JobView, timeout_seconds: float | None) -> BulkItem:
@@ -136,30 +187,25 @@ def _failed(job_id: str, error: VardyError, status: Status | None = None) -> Bul
     return BulkItem(job=job_id, ok=False, status=status, error=describe(error).problem())
 
 
-def _outcome(action: str, items: Sequence[BulkItem]) -> Shown:
+def _result(action: str, items: Sequence[BulkItem], total: int) -> BulkResult:
     failed = sum(not item.ok for item in items)
-    result = BulkResult(
-        action=action, total=len(items), succeeded=len(items) - failed, failed=failed, items=tuple(items)
+    skipped = sum(item.skipped for item in items)
+    succeeded = len(items) - failed - skipped
+    return BulkResult(
+        action=action, total=total, succeeded=succeeded, failed=failed, skipped=skipped, items=tuple(items)
     )
-    if not failed:
+
+
+def _outcome(action: str, items: Sequence[BulkItem]) -> Shown:
+    result = _result(action, items, len(items))
+    if not result.failed:
         return Shown(result)
-    message = f"{action}: {failed} of {counted(len(items), 'job')} failed, or did not end well."
+    message = f"{action}: {result.failed} of {counted(result.total, 'job')} failed, or did not end well."
     failure = CommandError(
         message,
         code="cli.bulk_failed",
         title="Some of the changes failed",
         exit_code=ExitCode.BULK_FAILED,
-        details={"total": len(items), "failed": failed},
+        details={"total": result.total, "failed": result.failed},
     )
     return Shown(result, failure=failure)
-
-
-def _progress(session: Session, verb: str, things: Sequence[T]) -> Iterator[T]:
-    """The things, one by one, with a bar on a terminal."""
-    stderr = session.out.stderr
-    if not stderr.is_terminal or session.as_json:
-        yield from things
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=stderr, transient=True) as progress:
-        yield from progress.track(things, description=verb)

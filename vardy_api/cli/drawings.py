@@ -8,14 +8,14 @@ from rich.text import Text
 
 from vardy_api.cli.checkup import Level
 from vardy_api.cli.grid import Grid
-from vardy_api.cli.report import code
+from vardy_api.cli.report import code, section
 from vardy_api.cli.text import ago, expiry, one_line, short_json, visible
 from vardy_api.shapes import NewKeyView
 
 if TYPE_CHECKING:
     from vardy_api.cli.checkup import Checkup
     from vardy_api.cli.output import Output
-    from vardy_api.shapes import ConsoleView, KeyView, PromptView, RecipeView
+    from vardy_api.shapes import AttemptsView, ConsoleView, KeyView, PromptView, RecipeView
     from vardy_worker.contracts.functions import FunctionSpec
 
 _LEVELS = {Level.OK: "green", Level.WARNING: "yellow", Level.FAILURE: "bold red"}
@@ -146,3 +146,17 @@ def checkup(out: Output, found: Checkup) -> None:
     bad = sum(check.level is Level.FAILURE for check in found.checks)
     out.line()
     out.line("Nothing stands in the way." if found.ok else f"{bad} of {len(found.checks)} checks failed.", style="bold")
+
+
+def attempts(out: Output, view: AttemptsView) -> None:
+    """The refused answers of a model, each with what was wrong with it."""
+    if view.prompt:
+        facts(out, ("prompts", view.prompt))
+    if not view.items:
+        out.line("No answer of a model was refused.")
+    for number, attempt in enumerate(view.items, start=1):
+        section(out, f"Answer {number}", attempt.error.code)
+        out.line(attempt.error.message, style="red")
+        for finding in attempt.findings:
+            out.line(f"  line {finding.line}, column {finding.column}: {one_line(finding.message)}")
+        code(out, attempt.text, "markdown")

@@ -22,6 +22,8 @@ def short_digest(digest: str) -> str:
 
 def next_steps(job: JobView) -> list[str]:
     """What may be done with the job now; nothing for one that is over."""
+    if job.erased_at is not None:
+        return []
     match job.status:
         case Status.QUEUED | Status.RUNNING | Status.COMMITTING:
             return [f"vardy jobs wait {job.id}"]

@@ -147,6 +147,7 @@ ApiKey = Annotated[
 ]
 
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="Id of the job.", show_default=False)]
+JobIds = Annotated[list[str] | None, typer.Argument(metavar="JOB", help="Ids of jobs.", show_default=False)]
 User = Annotated[
     str | None,
     typer.Option(metavar="ID|JSON", help="Who this is done for or by; a key that is bound to a person needs none."),

@@ -15,8 +15,10 @@ from vardy_api.cli.bulk import BulkResult, Done, DryRun
 from vardy_api.cli.checkup import Checkup
 from vardy_api.cli.next_steps import next_steps
 from vardy_api.cli.output import Output
+from vardy_api.cli.timeline import CommitReport, draw_commit
 from vardy_api.rule_shapes import RulesTestReport
 from vardy_api.shapes import (
+    AttemptsView,
     ConsoleView,
     KeyList,
     KeyView,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 _DRAWINGS: Mapping[type[BaseModel], Callable[[Output, Any, str], None]] = MappingProxyType(
     {
         JobView: lambda out, job, style: report.job_report(out, job, whole=style == "whole"),
+        CommitReport: lambda out, commit, _: draw_commit(out, commit),
         SummaryPage: tables.summaries,
         BulkResult: lambda out, result, _: tables.bulk_result(out, result),
         Done: lambda out, done, _: out.line(f"{done.action}: {done.target}."),
@@ -48,6 +51,7 @@ _DRAWINGS: Mapping[type[BaseModel], Callable[[Output, Any, str], None]] = Mappin
         Checkup: lambda out, checkup, _: drawings.checkup(out, checkup),
         FunctionSpec: lambda out, spec, _: drawings.function(out, spec),
         ConsoleView: lambda out, view, _: drawings.console(out, view),
+        AttemptsView: lambda out, view, _: drawings.attempts(out, view),
         RecipeView: lambda out, view, style: drawings.recipe(out, view, saved=style == "saved"),
         RulesView: rule_drawings.rules,
         RulesTestReport: lambda out, found, _: rule_drawings.rules_test(out, found),

@@ -24,12 +24,13 @@ from vardy_api.cli.text import (
 )
 from vardy_worker.contracts.decision import Choice
 from vardy_worker.contracts.job import Mode
-from vardy_worker.contracts.journal import DONE, EffectState
+from vardy_worker.contracts.journal import EffectState
 from vardy_worker.contracts.policy import Verdict
 from vardy_worker.contracts.status import WAITING_FOR_PEOPLE, Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from vardy_api.cli.output import Output
     from vardy_worker.contracts.base import JsonValue
@@ -41,6 +42,7 @@ ARGUMENTS_SHOWN = 300
 """Characters of one effect's arguments in a compact report; a whole one cuts nothing."""
 DETAIL_SHOWN = 2000
 """Characters of one detail of an error."""
+_COUNTED = ("succeeded", "resolved", "failed", "unknown", "pending", "skipped")
 _INDENT = 2
 _DEEP_INDENT = 5
 
@@ -75,12 +77,12 @@ def job_report(out: Output, job: JobView, *, whole: bool = False) -> None:
     """Draws a job. `whole`: with program, params, all arguments, every rule's sentence, times and cost."""
     _head(out, job)
     if whole and job.params:
-        _section(out, "Params")
+        section(out, "Params")
         json_value(out, job.params)
     if whole and job.program is not None:
         _program(out, job.program)
     if job.output is not None or job.output_refs:
-        _section(out, "Output")
+        section(out, "Output")
         json_value(out, job.output)
         for reference in _references(job.output_refs):
             out.line(f"  {reference}", style="dim")
@@ -98,7 +100,7 @@ def job_report(out: Output, job: JobView, *, whole: bool = False) -> None:
 def _head(out: Output, job: JobView) -> None:
     head = Text(job.id).append("  ").append_text(status_text(job.status, job.stage.value if job.stage else ""))
     if job.plan is not None:
-        head.append(f"  {_progress(job, job.plan)}", style="dim")
+        head.append(f"  {_progress(job.plan)}", style="dim")
     out.line(head)
     asked = f"recipe {one_line(job.recipe)}" if job.recipe else one_line(job.request or "")
     roles = f" ({', '.join(job.user.roles)})" if job.user.roles else ""
@@ -110,44 +112,50 @@ def _head(out: Output, job: JobView) -> None:
     if job.settled_at is not None:
         when += f", took {duration((job.settled_at - job.created_at).total_seconds())}"
     _fact(out, "when", when)
+    if job.next_try_at is not None:
+        _fact(out, "next", f"try {_ahead(job.next_try_at, out.now)}")
+    if job.erased_at is not None:
+        _fact(out, "erased", ago(job.erased_at, out.now))
 
 
-def _progress(job: JobView, plan: PlanView) -> str:
+def _ahead(moment: datetime, now: datetime) -> str:
+    left = (moment - now).total_seconds()
+    return f"in {duration(left)}" if left > 0 else "is due"
+
+
+def _progress(plan: PlanView) -> str:
+    """How many effects there are, and how many stand where; the numbers add up."""
     counts = plan.counts
-    done = sum(effect.state in DONE for effect in job.effects)
-    parts = [f"{done} of {counted(counts.total, 'effect')} done"]
-    parts += [
-        f"{number} {word}"
-        for word, number in (("failed", counts.failed), ("unknown", counts.unknown), ("skipped", counts.skipped))
-        if number
-    ]
-    return ", ".join(parts)
+    parts = [f"{number} {word}" for word in _COUNTED if (number := getattr(counts, word))]
+    return f"{counted(counts.total, 'effect')}: {', '.join(parts)}"
 
 
 def _fact(out: Output, name: str, value: str) -> None:
     out.line(Text(f"{name:<7}", style="dim").append(value, style="not dim"))
 
 
-def _section(out: Output, title: str, note: str = "") -> None:
+def section(out: Output, title: str, note: str = "") -> None:
+    """The title of a part."""
     out.line()
     out.line(Text(title, style="bold").append(f"  {note}" if note else "", style="not bold dim"))
 
 
 def _program(out: Output, program: ProgramView) -> None:
     attempts = f", {counted(program.attempts, 'model answer')}" if program.attempts else ""
-    _section(out, "Program", f"sha256 {program.sha256[:12]}{attempts}")
-    code(out, program.source, "javascript")
+    section(out, "Program", f"sha256 {program.sha256[:12]}{attempts}")
+    if program.source:
+        code(out, program.source, "javascript")
     for finding in program.warnings:
         out.line(f"Warning: line {finding.line}: {finding.message}", style="yellow")
 
 
 def _plan(out: Output, job: JobView, plan: PlanView, *, whole: bool) -> None:
     expires = f"  {expiry(plan.expires_at, out.now)}" if job.status in WAITING_FOR_PEOPLE else ""
-    _section(out, "Plan", f"{short_digest(plan.digest)}  verdict {plan.verdict.value}{expires}")
+    section(out, "Plan", f"{short_digest(plan.digest)}  verdict {plan.verdict.value}{expires}")
     if whole:
         for effect in job.effects:
             _whole_effect(out, effect)
-    else:
+    elif job.effects:
         _effects_table(out, job.effects)
     for warning in plan.warnings:
         out.line(f"  Warning: {warning}", style="yellow")
@@ -165,7 +173,7 @@ def _effects_table(out: Output, effects: Sequence[EffectView]) -> None:
             "; ".join([_short_arguments(effect), *_references(effect.refs)]),
             _verdict_text(effect),
             _rules_of(effect),
-            _state_text(effect),
+            state_text(effect.state),
         )
     out.grid(grid, indent=_INDENT)
     for effect in effects:
@@ -182,7 +190,9 @@ def _short_arguments(effect: EffectView) -> str:
 def _whole_effect(out: Output, effect: EffectView) -> None:
     """One effect with nothing cut."""
     line = Text(f"  {effect.seq}  ").append(visible(effect.function), style="bold").append("  ")
-    line.append_text(_verdict_text(effect)).append(f" ({_rules_of(effect)})  ").append_text(_state_text(effect))
+    line.append_text(_verdict_text(effect)).append(f" ({_rules_of(effect)})  ").append_text(state_text(effect.state))
+    if effect.attempts > 1:
+        line.append(f"  {effect.attempts} attempts", style="dim")
     out.line(line)
     arguments = short_json(effect.args)
     if len(arguments) > out.stdout.width - _DEEP_INDENT:
@@ -200,8 +210,9 @@ def _verdict_text(effect: EffectView) -> Text:
     return Text(effect.verdict.value, style=_VERDICT_STYLES[effect.verdict])
 
 
-def _state_text(effect: EffectView) -> Text:
-    return Text(effect.state.value, style=_STATE_STYLES.get(effect.state, ""))
+def state_text(state: EffectState) -> Text:
+    """A state of an effect in its colour."""
+    return Text(state.value, style=_STATE_STYLES.get(state, ""))
 
 
 def _rules_of(effect: EffectView) -> str:
@@ -222,7 +233,7 @@ def _reasons(out: Output, effects: Sequence[EffectView]) -> None:
 def _approvals(out: Output, job: JobView, plan: PlanView) -> None:
     if not plan.approvals and not job.decisions:
         return
-    _section(out, "Approvals")
+    section(out, "Approvals")
     for need in plan.approvals:
         given = f", given by {', '.join(need.approved_by)}" if need.approved_by else ""
         who = " or ".join(need.roles) if need.roles else "anyone who may decide"
@@ -238,7 +249,7 @@ def _approvals(out: Output, job: JobView, plan: PlanView) -> None:
 
 
 def _error(out: Output, error: ErrorInfo) -> None:
-    _section(out, "Error", error.code)
+    section(out, "Error", error.code)
     out.draw(Text(visible(error.message)), indent=_INDENT)
     for name, value in error.details.items():
         if name in {"findings", "problems"} and isinstance(value, list):

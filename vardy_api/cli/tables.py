@@ -12,11 +12,14 @@ from vardy_api.cli.text import ago, counted, expiry, one_line
 from vardy_worker.contracts.functions import FunctionKind
 
 if TYPE_CHECKING:
-    from vardy_api.cli.bulk import BulkResult, DryRun
+    from vardy_api.cli.bulk import BulkItem, BulkResult, DryRun
     from vardy_api.cli.output import Output
     from vardy_api.shapes import KeyList, RecipeList, SummaryPage, SummaryView
     from vardy_worker.contracts.functions import Catalogue
 
+
+ROWS_MAX = 100
+"""Jobs of a bulk change up to which people see what became of each, those that ended well too."""
 
 _SUMMARY_COLUMNS = {
     "": ("job", "status", "for", "made", "asked"),
@@ -108,15 +111,27 @@ def keys(out: Output, found: KeyList) -> None:
 
 
 def bulk_result(out: Output, result: BulkResult) -> None:
-    """What became of each job."""
-    grid = Grid("job", "", "status", "error", gives_way=("error",), whole=True)
-    for item in result.items:
-        mark = Text("ok", style="green") if item.ok else Text("failed", style="red")
-        error = item.error or {}
-        sentence = one_line(str(error.get("detail") or error.get("message") or ""))
-        grid.row(item.job, mark, status_text(item.status) if item.status else "-", sentence)
-    out.grid(grid)
-    out.line(f"{result.action}: {result.succeeded} of {counted(result.total, 'job')} ended well.")
+    """What became of each job; of very many, only of those that did not end well."""
+    few = len(result.items) <= ROWS_MAX
+    rows = [item for item in result.items if few or not item.ok]
+    grid = Grid("job", "", "status", "note", gives_way=("note",), whole=True)
+    for item in rows:
+        grid.row(item.job, _mark(item), status_text(item.status) if item.status else "-", _note(item))
+    if rows:
+        out.grid(grid)
+    skipped = f"; {result.skipped} skipped" if result.skipped else ""
+    out.line(f"{result.action}: {result.succeeded} of {counted(result.total, 'job')} ended well{skipped}.")
+
+
+def _mark(item: BulkItem) -> Text:
+    if item.skipped:
+        return Text("skipped", style="dim")
+    return Text("ok", style="green") if item.ok else Text("failed", style="red")
+
+
+def _note(item: BulkItem) -> str:
+    error = item.error or {}
+    return one_line(item.note or str(error.get("detail") or error.get("message") or ""))
 
 
 def dry_run(out: Output, plan: DryRun) -> None:

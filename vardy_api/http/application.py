@@ -12,6 +12,7 @@ from starlette.middleware import Middleware
 from vardy_api.http import (
     routes_admin,
     routes_audit,
+    routes_erasure,
     routes_jobs,
     routes_library,
     routes_rules,
@@ -108,6 +109,7 @@ def make_app(
         routes_run,
         routes_jobs,
         routes_verbs,
+        routes_erasure,
         routes_library,
         routes_rules,
         routes_admin,

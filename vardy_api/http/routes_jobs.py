@@ -12,7 +12,7 @@ from vardy_api.http.answers import body, has_already, job_answer, job_etag, unch
 from vardy_api.http.auth import Authenticated, UseCases
 from vardy_api.http.json_body import JsonRoute
 from vardy_api.http.problems import problem_responses
-from vardy_api.shapes import WAIT_SECONDS_MAX, ConsoleView, SummaryPage, summary_view
+from vardy_api.shapes import WAIT_SECONDS_MAX, AttemptsView, ConsoleView, JournalView, SummaryPage, summary_view
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.job import JobFilter, JobKind
 from vardy_worker.contracts.status import Status
@@ -101,7 +101,7 @@ async def read_job(
             "content": {"application/json": {"schema": {"$ref": "#/components/schemas/PlanBody"}}},
         },
         304: {"description": "The caller has it already"},
-        **problem_responses("job.not_found", "plan.none"),
+        **problem_responses("job.not_found", "plan.none", "plan.erased"),
     },
 )
 def read_plan(use: UseCases, caller: Authenticated, job_id: str, if_none_match: IfNoneMatch = None) -> Response:
@@ -123,3 +123,26 @@ def read_console(use: UseCases, caller: Authenticated, job_id: str) -> Response:
     """Captured console lines, for the job's owner and for operators. Never sent to a model."""
     console = use.jobs.console(caller, job_id)
     return body(ConsoleView(lines=console.lines, truncated=console.truncated))
+
+
+@router.get(
+    "/{job_id}/journal",
+    response_model=JournalView,
+    summary="Read the journal of a commit",
+    responses=problem_responses("job.not_found"),
+)
+def read_journal(use: UseCases, caller: Authenticated, job_id: str) -> Response:
+    """Every start and end of every effect, oldest first, with worker, fence and code; no arguments, no results."""
+    return body(JournalView(items=tuple(use.jobs.journal(caller, job_id))))
+
+
+@router.get(
+    "/{job_id}/attempts",
+    response_model=AttemptsView,
+    summary="Read the answers that were refused",
+    responses=problem_responses("job.not_found"),
+)
+def read_attempts(use: UseCases, caller: Authenticated, job_id: str) -> Response:
+    """What the model answered that did not become the program, and why; for operators."""
+    job = use.jobs.attempts(caller, job_id)
+    return body(AttemptsView(prompt=job.program.prompt if job.program else "", items=job.attempts))

@@ -60,7 +60,13 @@ def put_rules(
     response_model=RulesTestPage,
     summary="Try rules over stored plans",
     responses=problem_responses(
-        "request.malformed", "request.too_large", "rules.invalid", "job.not_found", "plan.none", "cursor.invalid"
+        "request.malformed",
+        "request.too_large",
+        "rules.invalid",
+        "job.not_found",
+        "plan.none",
+        "plan.erased",
+        "cursor.invalid",
     ),
 )
 def try_rules(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Header, Path
+from fastapi import APIRouter, Body, Header, Path, Query
 from starlette.responses import Response
 
 from vardy_api.http import examples
@@ -103,13 +103,15 @@ def requeue(
     caller: Authenticated,
     job_id: str,
     request: Nobody = PersonRequest(),  # noqa: B008 - the same
+    *,
+    dry_run: Annotated[bool, Query(description="Only say whether it would be refused.")] = False,
 ) -> Response:
     """Starts the commit of a `PARTIAL` job again, at the first effect that is not done.
 
     Effects that are done are never called again. An effect of unknown outcome that is not
     safe to repeat must be resolved first.
     """
-    return job_answer(use.commits.requeue(caller, job_id, user=request.user))
+    return job_answer(use.commits.requeue(caller, job_id, user=request.user, dry_run=dry_run))
 
 
 @router.post(

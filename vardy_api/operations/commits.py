@@ -64,14 +64,15 @@ class CommitOperations:
             digest=job.digest,
         )
 
-    def requeue(self, caller: Caller, job_id: str, *, user: User | None) -> JobRecord:
-        """Starts a commit again at the first effect that is not done."""
+    def requeue(self, caller: Caller, job_id: str, *, user: User | None, dry_run: bool = False) -> JobRecord:
+        """Starts a commit again at the first effect that is not done; a dry run only says whether that is refused."""
         caller.need(Scope.OPERATE)
         by = caller.actor(user)
         catalogue = self._catalogue.current()
 
-        def verb(job: JobRecord) -> Change:
-            return verbs.requeue(job, catalogue=catalogue, by=by, now_ms=self._clock.now_ms())
+        def verb(job: JobRecord) -> Change | None:
+            change = verbs.requeue(job, catalogue=catalogue, by=by, now_ms=self._clock.now_ms())
+            return None if dry_run else change
 
         return self._changes.apply(caller, job_id, verb)
 

@@ -10,6 +10,7 @@ from vardy_api.operations.catalogue import CatalogueReader
 from vardy_api.operations.changes import Changes
 from vardy_api.operations.commits import CommitOperations
 from vardy_api.operations.decisions import DecisionOperations
+from vardy_api.operations.erasure import ErasureOperations
 from vardy_api.operations.jobs import JobOperations
 from vardy_api.operations.keys import KeyOperations
 from vardy_api.operations.programs import ProgramOperations
@@ -48,6 +49,7 @@ class Operations:
     submit: SubmitOperations
     decisions: DecisionOperations
     commits: CommitOperations
+    erasure: ErasureOperations
     programs: ProgramOperations
     recipes: RecipeOperations
     rules: RuleOperations
@@ -87,6 +89,7 @@ def make_operations(ports: Ports, settings: Settings) -> Operations:
             retain_seconds=retain_seconds,
         ),
         commits=CommitOperations(ports.store, jobs, changes, catalogue, ports.clock, retain_seconds=retain_seconds),
+        erasure=ErasureOperations(ports.store, jobs, ports.clock),
         programs=ProgramOperations(catalogue, program_bytes_max=settings.limits.program_bytes_max),
         recipes=RecipeOperations(
             ports.documents, catalogue, jobs, ports.clock, program_bytes_max=settings.limits.program_bytes_max

@@ -19,7 +19,10 @@ from vardy_worker.contracts.user import Scope
 from vardy_worker.verbs import expire
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from vardy_worker.contracts.job import JobFilter, JobPage, JobRecord
+    from vardy_worker.contracts.journal import JournalEntry
     from vardy_worker.contracts.plan import Plan
     from vardy_worker.ports import ChangeFeed, Clock, JobStore
 
@@ -37,6 +40,19 @@ def job_not_found(job_id: str) -> RequestError:
         code="job.not_found",
         details={"job": job_id[:60]},
     )
+
+
+def plan_of(job: JobRecord) -> Plan:
+    """The job's plan. Raises `plan.none`, `plan.erased`."""
+    if job.plan is None:
+        raise RequestError("The job has no plan.", code="plan.none", details={"status": job.status.value})
+    if job.is_erased:
+        raise RequestError(
+            "The contents of the job were erased; of its plan only the digest is left.",
+            code="plan.erased",
+            details={"digest": job.digest, "erased_at_ms": job.erased_at_ms},
+        )
+    return job.plan
 
 
 class JobOperations:
@@ -119,11 +135,18 @@ class JobOperations:
         return self._store.list_jobs(where, cursor=cursor, limit=limit)
 
     def plan(self, caller: Caller, job_id: str) -> Plan:
-        """The plan with its exact text. Raises `plan.none`."""
-        job = self.find(caller, job_id)
-        if job.plan is None:
-            raise RequestError("The job has no plan.", code="plan.none", details={"status": job.status.value})
-        return job.plan
+        """The plan with its exact text. Raises `plan.none`, `plan.erased`."""
+        return plan_of(self.find(caller, job_id))
+
+    def journal(self, caller: Caller, job_id: str) -> Sequence[JournalEntry]:
+        """The commit journal of a visible job, oldest first; empty before its commit."""
+        self.find(caller, job_id)
+        return self._store.journal(job_id)
+
+    def attempts(self, caller: Caller, job_id: str) -> JobRecord:
+        """The job, for what the model answered to it. For operators: a model may have written anything."""
+        caller.need(Scope.OPERATE)
+        return self.find(caller, job_id)
 
     def console(self, caller: Caller, job_id: str) -> ConsoleRecord:
         """What the program printed: for the job's owner and for operators."""

@@ -144,8 +144,8 @@ class RecipeOperations:
         if request.source is not None:
             return request.source
         job = self._jobs.find(caller, str(request.from_job))
-        if job.program is None:
-            message = f"Job {job.id} has no program."
+        if job.program is None or job.is_erased:
+            message = f"Job {job.id} has no program{', as its contents were erased' if job.is_erased else ''}."
             raise RequestError(message, details={"problems": [{"at": "/from_job", "message": message}]})
         return job.program.source
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vardy_api.operations.jobs import plan_of
 from vardy_api.rule_shapes import ReplayedPlan, ReplayedReason, RulesTestPage
 from vardy_worker.active_rules import read_user_window
-from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.job import JobFilter
 from vardy_worker.contracts.policy import PlanChange
 from vardy_worker.contracts.user import Scope
@@ -40,8 +40,8 @@ class RuleTestOperations:
         """One page of the visible plans under the rules of the request.
 
         The plans are evaluated with the functions, and the totals of each user, as they are now.
-        Raises `auth.scope`, `RulesError` with every problem, `job.not_found`, `plan.none` and
-        `cursor.invalid`.
+        Raises `auth.scope`, `RulesError` with every problem, `job.not_found`, `plan.none`,
+        `plan.erased` and `cursor.invalid`.
         """
         caller.need(Scope.READ, Scope.DECIDE, Scope.OPERATE, Scope.ADMIN)
         catalogue = self._catalogue.current()
@@ -56,8 +56,7 @@ class RuleTestOperations:
     def _find(self, caller: Caller, request: RulesTest) -> tuple[Sequence[JobRecord], str | None]:
         if request.job is not None:
             job = self._jobs.find(caller, request.job)
-            if job.plan is None:
-                raise RequestError("The job has no plan.", code="plan.none", details={"status": job.status.value})
+            plan_of(job)
             return (job,), None
         page = self._jobs.list(caller, _filter(request), cursor=request.cursor, limit=request.limit)
         return self._planned(page), page.next
@@ -78,7 +77,7 @@ class RuleTestOperations:
             digest=job.digest,
             change=PlanChange.UNKNOWN,
         )
-        if job.plan is None or job.policy is None:
+        if job.plan is None or job.policy is None or job.is_erased:
             return blank.model_copy(update={"note": "Its plan is not kept any more."})
         body, before = job.plan.body(), job.policy
         known = blank.model_copy(

@@ -39,6 +39,7 @@ class Action(StrEnum):
     JOB_CANCEL_REQUESTED = "job.cancel_requested"
     JOB_CANCELLED = "job.cancelled"
     JOB_SETTLED = "job.settled"
+    JOB_ERASED = "job.erased"
 
     KEY_CREATED = "key.created"
     KEY_REVOKED = "key.revoked"

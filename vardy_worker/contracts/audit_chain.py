@@ -111,6 +111,11 @@ def dump_entry(fields: JsonObject) -> bytes:
     return json.dumps(fields, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode()
 
 
+def without_text(fields: JsonObject) -> JsonObject | None:
+    """The entry once what was typed is erased, which its hash does not cover; None where nothing stands there."""
+    return None if fields.get("text") is None else fields | {"text": None}
+
+
 def parse_entry(line: bytes | str) -> JsonObject | None:
     """An entry from its line; None for what is no JSON object, or says the same name twice."""
     try:

@@ -112,6 +112,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = MappingProxyType(
         "job.not_found": (404, "There is no such job"),
         "job.conflict": (409, "The job's status does not allow this"),
         "plan.none": (404, "The job has no plan"),
+        "plan.erased": (410, "The plan's contents were erased"),
         "recipe.not_found": (404, "There is no such recipe"),
         "recipe.conflict": (409, "The recipe was changed meanwhile"),
         "recipe.invalid": (422, "The recipe does not validate"),

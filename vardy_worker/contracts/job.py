@@ -103,6 +103,7 @@ class JobRecord(Contract):
     `version` grows with every change (the ETag). `fence` counts claims: whoever holds the
     newest may write. `deliveries` counts claims since the job last moved on by itself.
     `not_before_ms` keeps a commit that waits for a retry from being claimed early.
+    What stays of one whose contents were erased is in `contracts.erasure`.
     """
 
     schema_: int = Field(SCHEMA, alias="schema", serialization_alias="schema")
@@ -125,6 +126,7 @@ class JobRecord(Contract):
     started_at_ms: int | None = None
     settled_at_ms: int | None = None
     expires_at_ms: int | None = None
+    erased_at_ms: int | None = None
 
     program: Program | None = None
     attempts: tuple[Attempt, ...] = ()
@@ -152,6 +154,11 @@ class JobRecord(Contract):
         """The plan's digest, or "" without a plan."""
         return self.plan.digest if self.plan else ""
 
+    @property
+    def is_erased(self) -> bool:
+        """Whether its contents were erased: of the plan, only the digest and the effects' states are left."""
+        return self.erased_at_ms is not None
+
 
 class JobSummary(Contract):
     """One line of a listing: no payloads."""
@@ -167,6 +174,7 @@ class JobSummary(Contract):
     created_at_ms: int
     settled_at_ms: int | None = None
     expires_at_ms: int | None = None
+    erased_at_ms: int | None = None
     error_code: str | None = None
     effects_total: int = 0
 

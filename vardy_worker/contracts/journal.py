@@ -49,7 +49,11 @@ class EffectRecord(Contract):
 
 
 class JournalEntry(Contract):
-    """One line of the append-only journal of a commit. No results: those are in the record."""
+    """One line of the append-only journal of a commit. No results: those are in the record.
+
+    `due_at_ms` is when the effect is tried again by itself; null where it is not. `by` and
+    `reason` are of the operator who settled an unknown outcome.
+    """
 
     at_ms: int
     seq: int
@@ -60,6 +64,7 @@ class JournalEntry(Contract):
     idempotency_key: str
     args_sha256: str
     code: str = ""
+    due_at_ms: int | None = None
     by: str = ""
     reason: str = ""
 

@@ -36,7 +36,7 @@ class PlanBody(Contract):
 
 
 class Plan(Contract):
-    """A plan as stored: the canonical text and its SHA-256 in hex."""
+    """A plan as stored: the canonical text and its SHA-256 in hex. The text is "" where it was erased."""
 
     digest: str
     text: str

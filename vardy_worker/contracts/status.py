@@ -111,6 +111,11 @@ def can_move(before: Status, after: Status) -> bool:
     return after in TRANSITIONS[before]
 
 
+def is_final(status: Status) -> bool:
+    """Whether a job stays in this status, unless an operator requeues the commit that ended in it."""
+    return is_settled(status) and status not in WAITING_FOR_PEOPLE
+
+
 def is_settled(status: Status) -> bool:
     """Whether a wait for the job returns in this status."""
     return status not in UNSETTLED

@@ -84,7 +84,11 @@ class EffectView(Contract):
 
 
 class JobView(Contract):
-    """A job as people and programs see it."""
+    """A job as people and programs see it.
+
+    `next_try_at` is set while a commit waits to try an effect again. Of a job whose contents
+    were erased (`erased_at`) there are no effects, only their counts in `plan`.
+    """
 
     id: str
     kind: JobKind
@@ -99,6 +103,8 @@ class JobView(Contract):
     created_at: datetime
     started_at: datetime | None = None
     settled_at: datetime | None = None
+    next_try_at: datetime | None = None
+    erased_at: datetime | None = None
     program: ProgramView | None = None
     output: JsonValue = None
     output_refs: tuple[Ref, ...] = ()
@@ -133,6 +139,8 @@ def effect_records(job: JobRecord) -> list[EffectRecord]:
     """The state of every effect of the plan; those never touched are `PENDING`."""
     if job.plan is None:
         return []
+    if job.is_erased:
+        return list(job.effects)
     known = {record.seq: record for record in job.effects}
     return [
         known.get(effect.seq)
@@ -169,7 +177,7 @@ def _approvals(job: JobRecord) -> tuple[ApprovalView, ...]:
 def _plan_view(job: JobRecord) -> PlanView | None:
     if job.plan is None or job.policy is None:
         return None
-    effects = job.plan.body().effects
+    effects = () if job.is_erased else job.plan.body().effects
     warnings = tuple(
         f"Effects {', '.join(map(str, group))} are identical: {effects[group[0]].function} with the same arguments."
         for group in duplicates(effects)
@@ -188,7 +196,7 @@ def _plan_view(job: JobRecord) -> PlanView | None:
 
 
 def _effect_views(job: JobRecord) -> tuple[EffectView, ...]:
-    if job.plan is None or job.policy is None:
+    if job.plan is None or job.policy is None or job.is_erased:
         return ()
     verdicts = {verdict.seq: verdict for verdict in job.policy.effects}
     return tuple(
@@ -211,6 +219,12 @@ def _effect_views(job: JobRecord) -> tuple[EffectView, ...]:
     )
 
 
+def _next_try(job: JobRecord) -> datetime | None:
+    """When a commit that nobody holds tries again; None while a worker has it, or before the first try."""
+    waits = job.status is Status.COMMITTING and job.lease_until_ms == 0 and job.not_before_ms > 0
+    return moment(job.not_before_ms) if waits else None
+
+
 def job_view(job: JobRecord) -> JobView:
     """The public shape of a stored job."""
     program = job.program
@@ -230,6 +244,8 @@ def job_view(job: JobRecord) -> JobView:
         created_at=created_at,
         started_at=moment(job.started_at_ms),
         settled_at=moment(job.settled_at_ms),
+        next_try_at=_next_try(job),
+        erased_at=moment(job.erased_at_ms),
         program=program
         and ProgramView(
             source=program.source, sha256=program.sha256, attempts=program.attempts, warnings=program.warnings

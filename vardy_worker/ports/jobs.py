@@ -181,14 +181,28 @@ class JobStore(Protocol):
         first mark appends the audit entries.
         """
 
+    def erase(
+        self, job_id: str, *, expect_version: int, at_ms: int, audit: Sequence[AuditNote] = ()
+    ) -> Changed | Conflict | Missing:
+        """Puts what may stay of a job (`contracts.erasure`) into the place of all that is stored of it.
+
+        With it go the console, and in the audit trail what people typed about this job; a
+        console that comes later is not kept. Raises `ValueError` for a job of which
+        something can still become.
+        """
+
     def take_due(self, *, limit: int, hide_ms: int, hide_queued_ms: int | None = None) -> Sequence[DueJob]:
         """Jobs that are due by the server's clock; each is hidden from other copies for `hide_ms`.
 
         `QUEUED` ones are hidden for `hide_queued_ms` where it is given.
         """
 
-    def rebuild_due(self, *, grace_ms: int) -> int:
-        """Adds a due time to live jobs that have none; returns how many were found."""
+    def rebuild_due(self, *, grace_ms: int, every_ms: int = 0, limit: int | None = None) -> int:
+        """Adds a due time to live jobs that have none; returns how many were found.
+
+        With a `limit`, about so many jobs are looked at, and the next call of any copy goes on
+        from there. A new pass begins no earlier than `every_ms` after the end of the last one.
+        """
 
     def list_jobs(self, where: JobFilter, *, cursor: str | None, limit: int) -> JobPage:
         """A page of summaries, newest first. Raises `RequestError` `cursor.invalid`."""
@@ -200,7 +214,7 @@ class JobStore(Protocol):
         """Events after the given id, oldest first."""
 
     def put_console(self, job_id: str, console: ConsoleRecord) -> None:
-        """Keeps what a program printed."""
+        """Keeps what a program printed; nothing for a job that is gone or was erased."""
 
     def console(self, job_id: str) -> ConsoleRecord | None:
         """What a program printed."""

@@ -288,16 +288,19 @@ class Committer:
     def _later(
         self, effect: Effect, state: EffectState, error: ErrorInfo, retry_after_seconds: float | None
     ) -> TryAgain:
-        record = self.records[effect.seq]
-        self._note(effect, _ended(record, state, self.clock.now_ms(), error=error))
+        record, now_ms = self.records[effect.seq], self.clock.now_ms()
         pause = max(backoff_seconds(record.tries), retry_after_seconds or 0)
-        return TryAgain(effect.seq, self.clock.now_ms() + int(pause * 1000), self.unwritten)
+        due_at_ms = now_ms + int(pause * 1000)
+        self._note(effect, _ended(record, state, now_ms, error=error), due_at_ms=due_at_ms)
+        return TryAgain(effect.seq, due_at_ms, self.unwritten)
 
     def _stop(self, effect: Effect, state: EffectState, error: ErrorInfo) -> StoppedAt:
         self._note(effect, _ended(self.records[effect.seq], state, self.clock.now_ms(), error=error))
         return StoppedAt(effect.seq, error, self.unwritten)
 
-    def _note(self, effect: Effect, record: EffectRecord, *, args_sha256: str = "") -> None:
+    def _note(
+        self, effect: Effect, record: EffectRecord, *, args_sha256: str = "", due_at_ms: int | None = None
+    ) -> None:
         self.records[effect.seq] = record
         now_ms = self.clock.now_ms()
         self.unwritten.effects.append(record)
@@ -312,6 +315,7 @@ class Committer:
                 idempotency_key=record.idempotency_key,
                 args_sha256=args_sha256 or sha256_json(effect.args),
                 code=record.error.code if record.error else "",
+                due_at_ms=due_at_ms,
             )
         )
         data = {"seq": effect.seq, "function": effect.function, "state": record.state.value}

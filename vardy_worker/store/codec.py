@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter
 
+from vardy_worker.contracts.erasure import may_be_erased
 from vardy_worker.contracts.errors import RecordTooNew
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.job import SCHEMA, JobRecord, JobSummary
@@ -29,7 +30,9 @@ REQUEST_CHARS_MAX: Final = 200
 LIVE: Final = UNSETTLED | WAITING_FOR_PEOPLE
 """Jobs that somebody still works on or decides: they have a due time and never expire."""
 
-_KEPT_BY_STORE: Final = frozenset({"id", "version", "fence", "deliveries", "lease_until_ms", "worker", "status"})
+_KEPT_BY_STORE: Final = frozenset(
+    {"id", "version", "fence", "deliveries", "lease_until_ms", "worker", "status", "erased_at_ms"}
+)
 _FIXED: Final = frozenset({"schema_", "kind", "owner", "created_at_ms", "effects"})
 _SETTABLE: Final = frozenset(JobRecord.model_fields) - _KEPT_BY_STORE - _FIXED
 
@@ -44,6 +47,7 @@ SUMMARY_FIELDS: Final = (
     "created_at_ms",
     "settled_at_ms",
     "expires_at_ms",
+    "erased_at_ms",
     "_request",
     "_recipe",
     "_user",
@@ -98,7 +102,7 @@ def _derived(field: str, value: Any) -> dict[str, bytes]:
 
 
 def _effects_total(plan: Plan | None) -> int:
-    return len(json.loads(plan.text)["effects"]) if plan else 0
+    return len(json.loads(plan.text)["effects"]) if plan and plan.text else 0
 
 
 def encode_record(record: JobRecord) -> dict[str, bytes]:
@@ -110,6 +114,8 @@ def encode_record(record: JobRecord) -> dict[str, bytes]:
             continue
         fields[stored_name(name)] = _dump_field(name, value)
         fields |= _derived(name, value)
+    if record.is_erased:
+        fields["_effects_total"] = dump_json(len(record.effects))
     fields["_indexes"] = dump_json(record_indexes(record))
     return fields
 
@@ -185,4 +191,11 @@ def require_moves(expect: frozenset[Status], to: Status | None) -> None:
     refused = sorted(status for status in expect if to is not None and not can_move(status, to))
     if refused:
         msg = f"the transition table has no move from {', '.join(refused)} to {to}"
+        raise ValueError(msg)
+
+
+def require_erasable(job: JobRecord) -> None:
+    """Raises `ValueError` for a job of which something can still become."""
+    if not may_be_erased(job):
+        msg = f"a {job.status} job cannot be erased"
         raise ValueError(msg)

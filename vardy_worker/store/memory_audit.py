@@ -7,7 +7,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.audit import SETTINGS, AuditPage
-from vardy_worker.contracts.audit_chain import START, Head, dump_entry, next_entries, parse_entry
+from vardy_worker.contracts.audit_chain import START, Head, dump_entry, next_entries, parse_entry, without_text
 from vardy_worker.ports.audit import ChainPart, LogLine, LogPart
 from vardy_worker.store.audit_listing import matches, read_place, shown
 from vardy_worker.store.cursor import make_cursor, read_cursor
@@ -42,6 +42,14 @@ class MemoryAuditTrail:
                 self._chains.setdefault(chain, []).append(dump_entry(entry))
                 self._heads[chain] = Head(entry["n"], entry["hash"])
                 self._log.append((self._next_place(), chain, entry["n"]))
+
+    def erase_texts(self, chain: str) -> None:
+        """Takes what people typed out of the entries of a chain."""
+        with self._lock:
+            lines = self._chains.get(chain, [])
+            for place, line in enumerate(lines):
+                if (entry := parse_entry(line)) and (kept := without_text(entry)):
+                    lines[place] = dump_entry(kept)
 
     def _next_place(self) -> Place:
         now_ms = self._clock.now_ms()

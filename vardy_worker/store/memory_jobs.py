@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.audit import AuditState
+from vardy_worker.contracts.erasure import erased_entry, erased_event, erased_record
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.job import SCHEMA, JobPage
 from vardy_worker.contracts.status import Status
@@ -34,6 +35,7 @@ from vardy_worker.store.codec import (
     encode_event,
     encode_record,
     record_indexes,
+    require_erasable,
     require_moves,
 )
 from vardy_worker.store.cursor import make_cursor, read_cursor
@@ -73,6 +75,10 @@ class _Job:
     def state(self) -> AuditState:
         return AuditState(status=self.status, version=self.number("version"))
 
+    def record(self) -> JobRecord:
+        fields = {name.encode(): value for name, value in self.fields.items()}
+        return decode_record(fields, [self.effects[seq].model_dump_json().encode() for seq in sorted(self.effects)])
+
     def put(self, **values: object) -> None:
         self.fields |= {name: dump_json(value) for name, value in values.items()}
 
@@ -88,6 +94,7 @@ class MemoryJobStore:
         self._lock = threading.RLock()
         self._jobs: dict[str, _Job] = {}
         self._due: dict[str, int] = {}
+        self._next_rebuild_ms = 0
         self._claims: dict[tuple[str, str], tuple[str, str, int]] = {}
         self._totals = MemoryTotals(clock)
         self._listeners: list[Callable[[str], None]] = []
@@ -134,11 +141,7 @@ class MemoryJobStore:
         """See `JobStore.get`."""
         with self._lock:
             job = self._job(job_id)
-            if job is None:
-                return None
-            fields = {name.encode(): value for name, value in job.fields.items()}
-            effects = [job.effects[seq].model_dump_json().encode() for seq in sorted(job.effects)]
-        return decode_record(fields, effects)
+            return job.record() if job else None
 
     def version(self, job_id: str) -> tuple[int, Status] | None:
         """See `JobStore.version`."""
@@ -252,6 +255,32 @@ class MemoryJobStore:
             self._tell(job_id)
             return True
 
+    def erase(
+        self, job_id: str, *, expect_version: int, at_ms: int, audit: Sequence[AuditNote] = ()
+    ) -> Changed | Conflict | Missing:
+        """See `JobStore.erase`."""
+        with self._lock:
+            job = self._job(job_id)
+            if job is None:
+                return Missing()
+            record = job.record()
+            if record.version != expect_version:
+                return Conflict(record.status, record.version, record.fence, record.cancel_requested_by)
+            require_erasable(record)
+            left = erased_record(record, at_ms=at_ms)
+            before, job.fields = job.state, encode_record(left)
+            job.indexes = frozenset(record_indexes(left))
+            job.effects = {effect.seq: effect for effect in left.effects}
+            job.journal = list(map(erased_entry, job.journal))
+            job.events = [
+                encode_event(erased_event(decode_event(place, line))) for place, line in enumerate(job.events, start=1)
+            ]
+            job.console = None
+            self.audit.erase_texts(job_id)
+            self.audit.append(job_id, audit, before=before, after=job.state)
+            self._tell(job_id)
+            return Changed(left.version)
+
     def take_due(self, *, limit: int, hide_ms: int, hide_queued_ms: int | None = None) -> Sequence[DueJob]:
         """See `JobStore.take_due`."""
         with self._lock:
@@ -274,11 +303,16 @@ class MemoryJobStore:
                 )
             return taken
 
-    def rebuild_due(self, *, grace_ms: int) -> int:
+    def rebuild_due(self, *, grace_ms: int, every_ms: int = 0, limit: int | None = None) -> int:
         """See `JobStore.rebuild_due`."""
         with self._lock:
-            earliest = self._clock.now_ms() + grace_ms
-            missing = [job_id for job_id in list(self._jobs) if self._lacks_due(job_id)]
+            now = self._clock.now_ms()
+            if now < self._next_rebuild_ms:
+                return 0
+            earliest = now + grace_ms
+            missing = [job_id for job_id in list(self._jobs) if self._lacks_due(job_id)][:limit]
+            if len(missing) != limit:
+                self._next_rebuild_ms = now + every_ms
             for job_id in missing:
                 expires = json.loads(self._jobs[job_id].fields.get("expires_at_ms", b"0"))
                 self._due[job_id] = max(earliest, expires or 0)
@@ -333,9 +367,10 @@ class MemoryJobStore:
         return [decode_event(first + offset + 1, line) for offset, line in enumerate(stored)]
 
     def put_console(self, job_id: str, console: ConsoleRecord) -> None:
-        """See `JobStore.put_console`. Does nothing for a job that is gone."""
+        """See `JobStore.put_console`."""
         with self._lock:
-            if job := self._job(job_id):
+            job = self._job(job_id)
+            if job and "erased_at_ms" not in job.fields:
                 job.console = console
 
     def console(self, job_id: str) -> ConsoleRecord | None:

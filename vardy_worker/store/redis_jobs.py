@@ -36,6 +36,8 @@ from vardy_worker.store.connection import translated
 from vardy_worker.store.events import event_place
 from vardy_worker.store.keys import Keys, status_index
 from vardy_worker.store.redis_audit import AuditWriter, until_unmoved
+from vardy_worker.store.redis_due import RedisDue
+from vardy_worker.store.redis_erasure import RedisErasure
 from vardy_worker.store.redis_listing import RedisListing
 from vardy_worker.store.redis_totals import RedisTotals
 from vardy_worker.store.scripts import Scripts
@@ -56,15 +58,13 @@ if TYPE_CHECKING:
 RECEIPTS_BYTES: Final = 512
 """How much of a record its receipts may take: about twenty changes."""
 
-_REBUILD_BATCH: Final = 1000
-_SWEEP_BATCH: Final = 500
 
 
 class RedisJobStore:
     """The `JobStore` port on Redis or Valkey.
 
-    Costs one round trip a call, except `rebuild_due` (one for each 1,000 live jobs) and
-    `list_jobs` (see `RedisListing`). Beyond the port's errors, `get` raises
+    Costs one round trip a call, except `rebuild_due` (see `RedisDue`) and `list_jobs` (see
+    `RedisListing`). Beyond the port's errors, `get` raises
     `RecordTooNew`.
     """
 
@@ -74,6 +74,8 @@ class RedisJobStore:
         self._keys = Keys(namespace)
         self._scripts = Scripts(client, replicas=replicas)
         self._audit = AuditWriter(client, self._keys)
+        self._erasure = RedisErasure(client, self._keys, self._scripts, self._audit)
+        self._due = RedisDue(self._keys, self._scripts)
         self._listing = RedisListing(self._keys, self._scripts)
         self._totals = RedisTotals(client, self._keys, self._scripts)
         self._job_prefix = self._keys.job("")
@@ -172,19 +174,7 @@ class RedisJobStore:
                 "change", [*keys, *entries.keys], [*args, entries.arg], fsync=change.durable
             )
 
-        reply = until_unmoved(send, lambda answer: answer[0] == b"moved")
-        match reply[0]:
-            case b"changed":
-                return Changed(version=reply[1])
-            case b"conflict":
-                return Conflict(
-                    status=Status(reply[1].decode()),
-                    version=reply[2],
-                    fence=reply[3],
-                    cancel_requested_by=json.loads(reply[4]),
-                )
-            case _:
-                return Missing()
+        return _changed(until_unmoved(send, lambda answer: answer[0] == b"moved"))
 
     def _change_args(self, change: Change, token: str) -> list[Arg]:
         fields = encode_changes(change.set)
@@ -262,31 +252,26 @@ class RedisJobStore:
 
         return bool(until_unmoved(send, lambda answer: answer < 0))
 
+    def erase(
+        self, job_id: str, *, expect_version: int, at_ms: int, audit: Sequence[AuditNote] = ()
+    ) -> Changed | Conflict | Missing:
+        """See `JobStore.erase`."""
+        token = secrets.token_hex(8)
+        return self.send_erasure(job_id, token, expect_version=expect_version, at_ms=at_ms, audit=audit)
+
+    def send_erasure(
+        self, job_id: str, token: str, *, expect_version: int, at_ms: int, audit: Sequence[AuditNote] = ()
+    ) -> Changed | Conflict | Missing:
+        """One sending of an erasure; every sending with the same token has the same effect once."""
+        return _changed(self._erasure.send(job_id, token, expect_version=expect_version, at_ms=at_ms, audit=audit))
+
     def take_due(self, *, limit: int, hide_ms: int, hide_queued_ms: int | None = None) -> Sequence[DueJob]:
         """See `JobStore.take_due`."""
-        args: list[Arg] = [self._job_prefix, limit, hide_ms, hide_ms if hide_queued_ms is None else hide_queued_ms]
-        rows = self._scripts.run("take_due", [self._keys.due], args)
-        return [_due_job(row) for row in rows]
+        return self._due.take(limit=limit, hide_ms=hide_ms, hide_queued_ms=hide_queued_ms)
 
-    def rebuild_due(self, *, grace_ms: int) -> int:
+    def rebuild_due(self, *, grace_ms: int, every_ms: int = 0, limit: int | None = None) -> int:
         """See `JobStore.rebuild_due`. Also drops the index entries of jobs that have expired."""
-        self._sweep_expired()
-        found = 0
-        for status in sorted(LIVE):
-            keys = [self._keys.index(status_index(status)), self._keys.due]
-            first, looked_at = 0, _REBUILD_BATCH
-            while looked_at == _REBUILD_BATCH:
-                args: list[Arg] = [self._job_prefix, first, _REBUILD_BATCH, grace_ms]
-                looked_at, without = self._scripts.run("rebuild_due", keys, args)
-                first += looked_at
-                found += without
-        return found
-
-    def _sweep_expired(self) -> None:
-        keys = [self._keys.expiring, self._keys.expiring_indexes, self._keys.due]
-        args: list[Arg] = [self._job_prefix, self._keys.index_prefix, _SWEEP_BATCH, *sorted(Status)]
-        while self._scripts.run("sweep_expired", keys, args) == _SWEEP_BATCH:
-            pass
+        return self._due.rebuild(grace_ms=grace_ms, every_ms=every_ms, limit=limit)
 
     def list_jobs(self, where: JobFilter, *, cursor: str | None, limit: int) -> JobPage:
         """See `JobStore.list_jobs`. A page may be short; only `next` says whether it was the last."""
@@ -306,7 +291,7 @@ class RedisJobStore:
         return [decode_event(first + offset + 1, line) for offset, line in enumerate(stored)]
 
     def put_console(self, job_id: str, console: ConsoleRecord) -> None:
-        """See `JobStore.put_console`. Does nothing for a job that is gone."""
+        """See `JobStore.put_console`."""
         keys = [self._keys.job(job_id), self._keys.console(job_id)]
         self._scripts.run("put_console", keys, [console.model_dump_json().encode()])
 
@@ -346,6 +331,22 @@ class RedisJobStore:
             self._client.ping()
 
 
+def _changed(reply: list[Any]) -> Changed | Conflict | Missing:
+    """The answer of a compare-and-set."""
+    match reply[0]:
+        case b"changed":
+            return Changed(version=reply[1])
+        case b"conflict":
+            return Conflict(
+                status=Status(reply[1].decode()),
+                version=reply[2],
+                fence=reply[3],
+                cancel_requested_by=json.loads(reply[4]),
+            )
+        case _:
+            return Missing()
+
+
 def _expected(statuses: frozenset[Status]) -> str:
     return f"|{'|'.join(sorted(statuses))}|"
 
@@ -365,9 +366,3 @@ def _retain_arg(change: Change) -> Arg:
 def _status(stored: bytes) -> Status:
     return Status(stored.decode().strip('"'))
 
-
-def _due_job(row: list[Any]) -> DueJob:
-    job_id, status, deliveries, created_at_ms = row
-    return DueJob(
-        job_id=job_id.decode(), status=_status(status), deliveries=int(deliveries), created_at_ms=int(created_at_ms)
-    )

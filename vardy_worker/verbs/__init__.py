@@ -7,5 +7,6 @@ starts over with a fresh record on a conflict, and publishes a commit message wh
 
 from vardy_worker.verbs.commits import cancel, commit_planned, discard, expire, requeue, resolve
 from vardy_worker.verbs.decisions import decide
+from vardy_worker.verbs.erasure import erase
 
-__all__ = ["cancel", "commit_planned", "decide", "discard", "expire", "requeue", "resolve"]
+__all__ = ["cancel", "commit_planned", "decide", "discard", "erase", "expire", "requeue", "resolve"]

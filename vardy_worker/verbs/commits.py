@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.audit import VARDY, Action, AuditNote
 from vardy_worker.contracts.base import sha256_json
+from vardy_worker.contracts.erasure import DISCARDED
 from vardy_worker.contracts.errors import ErrorInfo, RequestError
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.ids import idempotency_key
@@ -219,7 +220,7 @@ def requeue(job: JobRecord, *, catalogue: Catalogue, by: str, now_ms: int) -> Ch
     """
     records = effect_records(job)
     begun = job.status is Status.PARTIAL or (job.status is Status.FUNCTION_ERROR and job.plan is not None)
-    if not begun or (job.error is not None and job.error.code == "commit.discarded"):
+    if not begun or job.is_erased or _is_discarded(job):
         raise conflict(job, "requeued")
     if job.status is Status.FUNCTION_ERROR and job.expires_at_ms is not None and now_ms >= job.expires_at_ms:
         raise RequestError(
@@ -290,7 +291,7 @@ def resolve(
     needed when a later effect, or the output, refers to it. Raises `RequestError`:
     `job.conflict`, `effect.not_found`, `effect.not_unknown`, `effect.result`, `approval.reason`.
     """
-    if job.status is not Status.PARTIAL or job.plan is None:
+    if job.status is not Status.PARTIAL or job.plan is None or job.is_erased:
         raise conflict(job, "resolved")
     effects = job.plan.body().effects
     record = next((item for item in effect_records(job) if item.seq == seq), None)
@@ -359,7 +360,7 @@ def discard(job: JobRecord, *, by: str, reason: str, now_ms: int, retain_seconds
 
     Raises `RequestError`: `job.conflict`, `approval.reason`.
     """
-    if job.status is not Status.PARTIAL or (job.error is not None and job.error.code == "commit.discarded"):
+    if job.status is not Status.PARTIAL or _is_discarded(job):
         raise conflict(job, "discarded")
     if not reason.strip():
         raise RequestError("Say why the rest is not wanted.", code="approval.reason", details={"field": "reason"})
@@ -369,7 +370,7 @@ def discard(job: JobRecord, *, by: str, reason: str, now_ms: int, retain_seconds
         if record.state is EffectState.PENDING
     )
     error = ErrorInfo(
-        code="commit.discarded",
+        code=DISCARDED,
         message=f"{by} gave up the rest of the plan: {reason}",
         details={"by": by, "skipped": [record.seq for record in skipped]},
     )
@@ -392,3 +393,7 @@ def discard(job: JobRecord, *, by: str, reason: str, now_ms: int, retain_seconds
         ),
         retain_seconds=retain_seconds,
     )
+
+
+def _is_discarded(job: JobRecord) -> bool:
+    return job.error is not None and job.error.code == DISCARDED

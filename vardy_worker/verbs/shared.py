@@ -34,8 +34,9 @@ def status_event(status: Status, now_ms: int, *, code: str = "") -> Event:
 
 def conflict(job: JobRecord, wish: str) -> RequestError:
     """The job's status does not allow the wish; says what the status is."""
+    state = "The job's contents were erased" if job.is_erased else f"The job is {job.status.value}"
     return RequestError(
-        f"The job is {job.status.value}, so it cannot be {wish}.",
+        f"{state}, so it cannot be {wish}.",
         code="job.conflict",
         details={"status": job.status.value, "version": job.version},
     )

@@ -171,7 +171,7 @@ def test_a_list_is_summaries_newest_first_page_by_page(api: ApiWorld, http: http
     assert second["next"] is None
     assert first["items"][0].keys() == {
         "id", "kind", "status", "stage", "request", "recipe", "user", "created_at", "settled_at", "expires_at",
-        "error_code", "effects_total",
+        "erased_at", "error_code", "effects_total",
     }  # fmt: skip
 
 

@@ -125,6 +125,8 @@ def test_answers_fit_their_schemas(api: ApiWorld, http: httpx.Client, document: 
         "/v1/jobs/{job_id}": f"/v1/jobs/{job.id}",
         "/v1/jobs/{job_id}/plan": f"/v1/jobs/{job.id}/plan",
         "/v1/jobs/{job_id}/console": f"/v1/jobs/{job.id}/console",
+        "/v1/jobs/{job_id}/journal": f"/v1/jobs/{job.id}/journal",
+        "/v1/jobs/{job_id}/attempts": f"/v1/jobs/{job.id}/attempts",
         "/v1/recipes/{name}": "/v1/recipes/days",
         "/v1/recipes/{name}/versions": "/v1/recipes/days/versions",
         "/problems/{code}": "/problems/internal",

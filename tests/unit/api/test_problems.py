@@ -98,6 +98,12 @@ def _unresolved(api: ApiWorld, http: httpx.Client) -> httpx.Response:
     return http.post(f"/v1/jobs/{job.id}/requeue")
 
 
+def _erased_plan(api: ApiWorld, http: httpx.Client) -> httpx.Response:
+    url = f"/v1/jobs/{api.job(Status.SUCCESS).id}"
+    assert http.delete(url).status_code == 200
+    return http.get(f"{url}/plan")
+
+
 def _conflicting_recipe(_: ApiWorld, http: httpx.Client) -> httpx.Response:
     return http.put("/v1/recipes/a", json={"source": SOURCE, "expect_version": 7})
 
@@ -129,6 +135,7 @@ CASES: dict[str, Case] = {
     "job.not_found": lambda _, http: http.get("/v1/jobs/job_1"),
     "job.conflict": lambda api, http: http.post(f"/v1/jobs/{api.job(Status.SUCCESS).id}/cancel"),
     "plan.none": lambda api, http: http.get(f"/v1/jobs/{api.job().id}/plan"),
+    "plan.erased": _erased_plan,
     "recipe.not_found": lambda _, http: http.get("/v1/recipes/none"),
     "recipe.conflict": _conflicting_recipe,
     "recipe.invalid": lambda _, http: http.put("/v1/recipes/a", json={"source": "nothing"}),

@@ -75,7 +75,7 @@ def test_an_unknown_outcome_must_be_resolved_before_the_requeue(cli: Cli, world:
     resolved = cli(*words, "--json")
     assert resolved.json["status"] == "PARTIAL"
     assert resolved.json["effects"][1]["state"] == "RESOLVED_NOT_DONE"
-    assert "1 of 2 effects done" in cli("commits", "show", job.id).out
+    assert "2 effects: 1 succeeded, 1 resolved" in cli("commits", "show", job.id).out
     again = cli(*words, "--json")
     assert (again.code, again.problem["code"]) == (ExitCode.CONFLICT, "effect.not_unknown")
     assert cli(*words, "--dry-run").code == ExitCode.CONFLICT

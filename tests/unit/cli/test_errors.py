@@ -39,6 +39,7 @@ EXPECTED = {
     401: ExitCode.ERROR,
     403: ExitCode.ERROR,
     404: ExitCode.NOT_FOUND,
+    410: ExitCode.NOT_FOUND,
     409: ExitCode.CONFLICT,
     412: ExitCode.CONFLICT,
     429: ExitCode.ERROR,

@@ -31,9 +31,11 @@ OfStatus = Annotated[
 OfError = Annotated[
     str | None, typer.Option("--error", metavar="CODE", help="Only commits that stopped with this code.")
 ]
-RequeueIds = Annotated[list[str] | None, typer.Argument(metavar="JOB", help="Ids of jobs.", show_default=False)]
+OfPerson = Annotated[str | None, typer.Option("--of-user", metavar="ID", help="Only jobs for this person.")]
 AllCommits = Annotated[bool, typer.Option("--all", help="Every stopped commit that matches the filters.")]
-Seq = Annotated[int, typer.Argument(min=0, help="Position of the effect, from 0.", show_default=False)]
+Seqs = Annotated[
+    list[int], typer.Argument(metavar="SEQ", min=0, help="Positions of effects, from 0.", show_default=False)
+]
 Result = Annotated[
     str | None,
     typer.Option(
@@ -66,8 +68,10 @@ def list_commits(
 
 @command(group, "show", examples=["vardy commits show job_01JDXM8J9F6Q4T5V7W8X9Y0Z1A"])
 def show_commit(session: Session, job: options.JobId) -> Shown:
-    """Show one commit: every effect in full, where it stands, and what to do next."""
-    return Shown(session.client.get(job), style="whole")
+    """Show one commit: every effect in full, a timeline of its attempts, and what to do next."""
+    from vardy_api.cli.timeline import commit_report  # noqa: PLC0415 - see `vardy_api.cli`
+
+    return Shown(commit_report(session.client.get(job), session.client.journal(job)), style="whole")
 
 
 @command(
@@ -80,12 +84,12 @@ def show_commit(session: Session, job: options.JobId) -> Shown:
 )
 def requeue(
     session: Session,
-    jobs: RequeueIds = None,
+    jobs: options.JobIds = None,
     *,
     everything: AllCommits = False,
     status: OfStatus = None,
     error: OfError = None,
-    of_user: Annotated[str | None, typer.Option("--of-user", metavar="ID", help="Only jobs for this person.")] = None,
+    of_user: OfPerson = None,
     recipe: options.OfRecipe = None,
     created_after: options.CreatedAfter = None,
     user: options.User = None,
@@ -98,14 +102,14 @@ def requeue(
     """Start stopped commits again, at the first effect that is not done.
 
     Takes ids, or --all and filters; effects that are done are never called again. Asks
-    for more than one. Exit code 5 when some of several failed.
+    for more than one. Of several, those that run already or have ended are skipped, so the
+    same command can be repeated. Exit code 5 when some of several failed.
     """
     from vardy_api.cli import operating  # noqa: PLC0415 - see `vardy_api.cli`
 
     filters = {"user": of_user, "recipe": recipe, "created_after": created_after}
     chosen = everything or bool(status or error) or any(value is not None for value in filters.values())
-    if bool(jobs) == chosen:
-        raise usage_error("Give ids of jobs, or --all (with filters, if you like); not both.")
+    operating.only_chosen(jobs, by_filter=chosen)
     person = options.parse_person(user, roles)
     if not jobs:
         jobs = operating.stopped_commits(session.client, filters, status=status, error=error)
@@ -128,12 +132,13 @@ def requeue(
     examples=[
         'vardy commits resolve job_01JDXM8J9F6Q4T5V7W8X9Y0Z1A 2 --not-done --reason "Not in the mail log."',
         'vardy commits resolve job_01JDXM8J9F6Q4T5V7W8X9Y0Z1A 0 --done --result \'{"id": 7}\' --reason "It exists."',
+        'vardy commits resolve job_01JDXM8J9F6Q4T5V7W8X9Y0Z1A 3 4 7 --done --reason "All three are in the ledger."',
     ],
 )
 def resolve(
     session: Session,
     job: options.JobId,
-    seq: Seq,
+    seqs: Seqs,
     *,
     done: Done = False,
     not_done: NotDone = False,
@@ -143,7 +148,7 @@ def resolve(
     roles: options.Roles = None,
     dry_run: options.DryRun = False,
 ) -> Shown:
-    """Say of an effect whose outcome is unknown whether it was applied. Starts nothing."""
+    """Say of effects whose outcome is unknown whether they were applied. Starts nothing."""
     from vardy_api.cli import operating  # noqa: PLC0415 - see `vardy_api.cli`
 
     if done == not_done:
@@ -153,36 +158,64 @@ def resolve(
     value = None if result is None else options.parse_json(result, "--result")
     if value is not None and not done:
         raise usage_error("--result is what a function returned, so it goes with --done only.")
+    if value is not None and len(seqs) > 1:
+        raise usage_error("--result is what one effect returned, so it goes with one SEQ only.")
     person = options.parse_person(user, roles)
     if dry_run:
-        return operating.would_resolve(session.client.get(job), seq, done=done)
-    return Shown(session.client.resolve(job, seq, done=done, reason=reason, result=value, user=person))
+        return operating.would_resolve(session.client.get(job), seqs, done=done)
+    return operating.resolve_effects(
+        session,
+        job,
+        seqs,
+        lambda seq: session.client.resolve(job, seq, done=done, reason=reason, result=value, user=person),
+    )
 
 
-@command(group, "discard", examples=['vardy commits discard job_01JDXM8J9F6Q4T5V7W8X9Y0Z1A --reason "Done by hand."'])
+@command(
+    group,
+    "discard",
+    examples=[
+        'vardy commits discard job_01JDXM8J9F6Q4T5V7W8X9Y0Z1A --reason "Done by hand."',
+        'vardy commits discard --all --recipe overdue-reminder --reason "The campaign is over." --yes',
+    ],
+)
 def discard(
     session: Session,
-    job: options.JobId,
+    jobs: options.JobIds = None,
     *,
+    everything: AllCommits = False,
+    error: OfError = None,
+    of_user: OfPerson = None,
+    recipe: options.OfRecipe = None,
+    created_after: options.CreatedAfter = None,
     reason: options.Reason = "",
     user: options.User = None,
     roles: options.Roles = None,
     yes: options.Yes = False,
     dry_run: options.DryRun = False,
 ) -> Shown:
-    """Give up the rest of a `PARTIAL` job, for good. Asks first."""
+    """Give up the rest of `PARTIAL` jobs, for good. Asks first.
+
+    Takes ids, or --all and filters. Of several, those that were discarded before are
+    skipped, so the same command can be repeated. Exit code 5 when some of several failed.
+    """
     from vardy_api.cli import operating  # noqa: PLC0415 - see `vardy_api.cli`
 
     if not reason.strip():
         raise usage_error('Say why the rest is given up: --reason "…".')
+    filters = {"user": of_user, "recipe": recipe, "created_after": created_after}
+    chosen = everything or error is not None or any(value is not None for value in filters.values())
+    operating.only_chosen(jobs, by_filter=chosen)
     person = options.parse_person(user, roles)
-    if not dry_run:
-        session.confirm(f"give up the rest of {job} for good", yes=yes)
+    if not jobs:
+        jobs = operating.stopped_commits(session.client, filters, status=["PARTIAL"], error=error)
     return operating.change_jobs(
         session,
         operating.DISCARD,
-        [job],
+        jobs,
         lambda job_id: session.client.discard(job_id, reason=reason, user=person),
-        yes=True,
+        yes=yes,
         dry_run=dry_run,
+        bulk=chosen,
+        for_good=True,
     )

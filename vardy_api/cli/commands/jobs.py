@@ -1,4 +1,4 @@
-"""`vardy jobs`: look at jobs, wait for them, commit or cancel them."""
+"""`vardy jobs`: look at jobs, wait for them, commit, cancel or erase them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from vardy_api.cli.command import command, make_group
 from vardy_api.cli.session import Session
 from vardy_api.cli.shown import Shown
 
-group = make_group("Look at jobs, wait for them, commit planned ones, cancel.")
+group = make_group("Look at jobs, wait for them, commit planned ones, cancel, erase.")
 
 KindName = Literal["run", "explore"]
-JobIds = Annotated[list[str], typer.Argument(metavar="JOB", help="Ids of jobs.", show_default=False)]
+SomeJobs = Annotated[list[str], typer.Argument(metavar="JOB", help="Ids of jobs.", show_default=False)]
 Full = Annotated[bool, typer.Option("--full", help="With program, params, all arguments, times and cost.")]
 Cursor = Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on after the page that named it.")]
 AllPages = Annotated[bool, typer.Option("--all", help="Every page, however many.")]
@@ -84,7 +84,7 @@ def commit_job(
 @command(group, "cancel", examples=["vardy jobs cancel job_01JDXM8J9F6Q4T5V7W8X9Y0Z1A"])
 def cancel_jobs(
     session: Session,
-    jobs: JobIds,
+    jobs: SomeJobs,
     *,
     user: options.User = None,
     roles: options.Roles = None,
@@ -109,3 +109,62 @@ def cancel_jobs(
 def show_console(session: Session, job: options.JobId) -> Shown:
     """Show what the job's program printed."""
     return Shown(session.client.console(job))
+
+
+@command(group, "attempts", examples=["vardy jobs attempts job_01JDXM8J9F6Q4T5V7W8X9Y0Z1A"])
+def show_attempts(session: Session, job: options.JobId) -> Shown:
+    """Show the answers of the model that did not become the job's program, and why. For operators."""
+    return Shown(session.client.attempts(job))
+
+
+@command(
+    group,
+    "erase",
+    examples=[
+        "vardy jobs erase job_01JDXM8J9F6Q4T5V7W8X9Y0Z1A",
+        "vardy jobs erase --user ana --dry-run",
+        "vardy jobs erase --all --recipe overdue-reminder --yes",
+    ],
+)
+def erase_jobs(
+    session: Session,
+    jobs: options.JobIds = None,
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="Every job that matches the filters.")] = False,
+    status: options.Statuses = None,
+    kind: Annotated[KindName | None, typer.Option(help="Only jobs of this kind.")] = None,
+    user: options.OfUser = None,
+    recipe: options.OfRecipe = None,
+    created_after: options.CreatedAfter = None,
+    yes: options.Yes = False,
+    dry_run: options.DryRun = False,
+) -> Shown:
+    """Erase what jobs hold, for good: texts, params, programs, output, arguments, results. Asks first.
+
+    Takes ids, or --all and filters. Status, codes, counts, times, digests and decisions stay.
+    With filters, jobs that are not over yet are skipped and named. With --user alone, what
+    that person's plans added up to for limits over time is forgotten too. Can be repeated.
+    """
+    from vardy_api.cli import operating  # noqa: PLC0415 - see `vardy_api.cli`
+
+    filters = {"status": status, "kind": kind, "user": user, "recipe": recipe, "created_after": created_after}
+    given = {name for name, value in filters.items() if value}
+    operating.only_chosen(jobs, by_filter=everything or bool(given))
+    over, alive = (jobs, []) if jobs else operating.erasable(session.client, filters)
+    whole_person = user is not None and given == {"user"} and not dry_run
+    if whole_person and not over:
+        session.confirm(f"forget what the plans of {user} added up to", yes=yes)
+    shown = operating.change_jobs(
+        session,
+        operating.ERASE,
+        over,
+        session.client.erase,
+        yes=yes,
+        dry_run=dry_run,
+        bulk=not jobs,
+        skipped=alive,
+        for_good=True,
+    )
+    if user is not None and whole_person and shown.failure is None:
+        session.client.forget_totals(user)
+    return shown
