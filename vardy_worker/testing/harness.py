@@ -1,0 +1,401 @@
+"""Whole jobs in a test: the real worker in memory, with a scripted program in place of the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+from pydantic import ValidationError
+
+from vardy_worker import verbs
+from vardy_worker.active_rules import evaluate_plan
+from vardy_worker.contracts.decision import Choice, DecisionMessage
+from vardy_worker.contracts.errors import RequestError, RulesError, SettingsError
+from vardy_worker.contracts.job import Submission
+from vardy_worker.contracts.recipe import Recipe
+from vardy_worker.contracts.user import User
+from vardy_worker.contracts.view import JobView, job_view, milliseconds
+from vardy_worker.documents import BUILT_IN_RULES, RECIPES, read_recipe
+from vardy_worker.functions.runtime import FunctionRuntime
+from vardy_worker.json_schemas import result_problem
+from vardy_worker.programs.recipes import check_params_schema, check_recipe_source, pinned_versions
+from vardy_worker.prompts import program_prompt
+from vardy_worker.testing.clock import MovableClock
+from vardy_worker.testing.parts import Parts, make_settings
+from vardy_worker.testing.scripts import LazySandbox, ScriptedModel
+from vardy_worker.verbs.shared import conflict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from vardy_worker.contracts.base import JsonObject, JsonValue
+    from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.contracts.journal import JournalEntry
+    from vardy_worker.contracts.policy import RuleWarning
+    from vardy_worker.functions.registry import Functions
+    from vardy_worker.ports import Change
+
+Text: TypeAlias = str | Path
+"""A text, or the path of a file that holds it."""
+Person: TypeAlias = User | str | Mapping[str, Any]
+"""A user: an id alone, or with roles and attributes, as `{"id": "ana", "roles": ["support"]}`."""
+
+LEASE_SECONDS = 3600.0
+"""Nobody takes a job from this worker, however long a debugger holds it."""
+THREADS = 8
+
+
+class Harness:
+    """A company's functions, rules and recipes in a worker in memory. Use it as a context manager.
+
+    Everything but the model is real: extraction, checks, the sandbox (its first program takes
+    a second or two), the plan, the rules, approvals, the commit with its journal. Each call
+    returns when the job has settled. `on_start` hooks run when the block begins, `on_stop`
+    hooks when it ends.
+
+    Args:
+        functions: the company's functions.
+        rules: the text of a rules file, or its path. Without any, every write needs an approval.
+        user: who asks, unless a call says otherwise.
+        now: the time it begins; it moves by `forward` and by retries alone. Without it, the present.
+        limits: limits of jobs by name, such as `{"effects_max": 10}`.
+        settings: settings by name, such as `four_eyes=False`. The environment is not read.
+
+    Raises `SettingsError` for rules or settings that are wrong; for rules, with file and line.
+    """
+
+    def __init__(
+        self,
+        functions: Functions,
+        *,
+        rules: Text = BUILT_IN_RULES,
+        user: Person = "requester",
+        now: datetime | None = None,
+        limits: Mapping[str, float] | None = None,
+        **settings: Any,
+    ) -> None:
+        leases = {"execute_lease_seconds": LEASE_SECONDS, "generate_lease_seconds": LEASE_SECONDS}
+        made = make_settings({**leases, **settings}, limits or {})
+        host = FunctionRuntime(functions, threads=THREADS)
+        clock = MovableClock(None if now is None else milliseconds(now))
+        self._parts = Parts(host, clock=clock, settings=made)
+        self._sandbox = LazySandbox(guest_memory_mib_max=made.limits.guest_memory_mib_max)
+        self._user = _person(user)
+        self.apply_rules(rules)
+
+    def __enter__(self) -> Self:
+        self._parts.host.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._sandbox.close()
+        self._parts.leases.stop()
+        self._parts.host.stop()
+
+    # --- jobs -------------------------------------------------------------------------------
+
+    def run(
+        self,
+        program: Text | Sequence[Text] | None = None,
+        *,
+        recipe: str | None = None,
+        request: str = "Scripted.",
+        params: JsonObject | None = None,
+        user: Person | None = None,
+        mode: str = "execute",
+        functions: Sequence[str] | None = None,
+        execution_repairs: int = 0,
+        limits: Mapping[str, float] | None = None,
+    ) -> JobView:
+        """Runs one job until it settles.
+
+        Args:
+            program: what the model answers: the source alone, or with prose and fences around
+                it. Several are its answers in order, for repairs; the last is repeated.
+            recipe: the name of a saved recipe, in place of a program.
+            request: what is asked, in words. Nothing depends on it here.
+            params: what the program gets.
+            user: who asks.
+            mode: `execute`, or `plan`: the plan is made, nothing is executed.
+            functions: narrows the functions further.
+            execution_repairs: how often a program that failed is repaired.
+            limits: lower limits for this job, by name.
+
+        Raises `RequestError`, as the API does, for what is wrong before there is a job:
+        `request.invalid`, `recipe.not_found`.
+        """
+        if (program is None) == (recipe is None):
+            raise RequestError("Give exactly one of program and recipe.")
+        given = {"request": request} if recipe is None else {"recipe": recipe}
+        submission = _submission(
+            **given,
+            params=params or {},
+            user=self._user if user is None else _person(user),
+            mode=mode,
+            functions=None if functions is None else tuple(functions),
+            execution_repairs=execution_repairs,
+            limits=dict(limits or {}),
+        )
+        job_id = self._parts.submit(submission, None if recipe is None else self._recipe(recipe))
+        answers = [program] if isinstance(program, str | Path) else list(program or [""])
+        self._parts.deliver(ScriptedModel([_read(answer) for answer in answers]), self._sandbox)
+        if self._sandbox.failure is not None:
+            raise self._sandbox.failure
+        return self._settled(job_id)
+
+    def job(self, job: JobView | str) -> JobView:
+        """The job as it is now."""
+        return job_view(self._parts.job(_id(job)))
+
+    def journal(self, job: JobView | str) -> tuple[JournalEntry, ...]:
+        """The journal of the job's commit, oldest entry first."""
+        return tuple(self._parts.store.journal(_id(job)))
+
+    def console(self, job: JobView | str) -> tuple[str, ...]:
+        """What the program printed."""
+        console = self._parts.store.console(_id(job))
+        return () if console is None else tuple(line.text for line in console.lines)
+
+    # --- people -----------------------------------------------------------------------------
+
+    def approve(self, job: JobView, *, user: Person, reason: str = "") -> JobView:
+        """Approves exactly the plan of this view; with the last approval that is needed, it is committed.
+
+        Raises `RequestError` as the API does: `approval.requester`, `approval.role`,
+        `approval.expired`, `digest.mismatch`, `job.conflict`.
+        """
+        return self._decide(job, Choice.APPROVE, user, reason)
+
+    def deny(self, job: JobView, *, user: Person, reason: str) -> JobView:
+        """Denies the plan of this view. Raises as `approve` does, and `approval.reason`."""
+        return self._decide(job, Choice.DENY, user, reason)
+
+    def commit(self, job: JobView, *, user: Person | None = None) -> JobView:
+        """Commits a `PLANNED` job under the rules that are active now.
+
+        Raises `RequestError`: `job.conflict`, `digest.mismatch`, `approval.expired`.
+        """
+        by = self._user if user is None else _person(user)
+
+        def verb(record: JobRecord, now_ms: int) -> Change:
+            policy = evaluate_plan(
+                record, rules=self._parts.rules, store=self._parts.store, catalogue=self._parts.host.catalogue()
+            )
+            if policy is None:
+                raise conflict(record, "committed")
+            return verbs.commit_planned(
+                record,
+                digest=_digest(job),
+                policy=policy,
+                now_ms=now_ms,
+                approval_ttl_seconds=self._parts.settings.approval_ttl_seconds,
+                by=by.id,
+            )
+
+        return self._apply(job, verb)
+
+    def cancel(self, job: JobView | str, *, user: Person | None = None) -> JobView:
+        """Cancels the job; from inside a function, its commit stops before the next effect.
+
+        Raises `RequestError` `job.conflict`.
+        """
+        by = (self._user if user is None else _person(user)).id
+
+        def verb(record: JobRecord, now_ms: int) -> Change | None:
+            change = verbs.cancel(record, by=by, now_ms=now_ms)
+            if change is None:
+                self._parts.store.request_cancel(record.id, by=by)
+            return change
+
+        return self._apply(job, verb)
+
+    # --- operators --------------------------------------------------------------------------
+
+    def requeue(self, job: JobView | str, *, user: Person = "operator") -> JobView:
+        """Starts the commit again at the first effect that is not done.
+
+        Raises `RequestError`: `job.conflict`, `approval.expired`, `commit.unresolved`.
+        """
+        catalogue, by = self._parts.host.catalogue(), _person(user).id
+        return self._apply(job, lambda record, now: verbs.requeue(record, catalogue=catalogue, by=by, now_ms=now))
+
+    def resolve(
+        self,
+        job: JobView | str,
+        effect: int,
+        *,
+        done: bool,
+        result: JsonValue = None,
+        reason: str = "Looked it up.",
+        user: Person = "operator",
+    ) -> JobView:
+        """Settles an effect of unknown outcome by the operator's word.
+
+        Raises `RequestError`: `job.conflict`, `effect.not_found`, `effect.not_unknown`, `effect.result`.
+        """
+        by = _person(user).id
+
+        def verb(record: JobRecord, now_ms: int) -> Change:
+            return verbs.resolve(
+                record,
+                effect,
+                done=done,
+                result=result,
+                reason=reason,
+                by=by,
+                now_ms=now_ms,
+                check_result=self._check_result,
+            )
+
+        return self._apply(job, verb)
+
+    def discard(self, job: JobView | str, *, reason: str, user: Person = "operator") -> JobView:
+        """Gives up the rest of a `PARTIAL` job. Raises `RequestError`: `job.conflict`, `approval.reason`."""
+        by = _person(user).id
+        return self._apply(job, lambda record, now: verbs.discard(record, by=by, reason=reason, now_ms=now))
+
+    # --- what surrounds the jobs ------------------------------------------------------------
+
+    def forward(self, seconds: float) -> None:
+        """Lets time pass, with all that happens by itself then, such as the expiry of parked plans."""
+        self._parts.forward(seconds)
+        self._parts.deliver()
+
+    def apply_rules(self, rules: Text) -> None:
+        """Makes these the active rules, also for plans that wait. Raises `SettingsError` with file and line."""
+        where = f"{rules}" if isinstance(rules, Path) else "The rules"
+        try:
+            self._parts.apply_rules(_read(rules))
+        except RulesError as error:
+            message = f"{where}{' is' if isinstance(rules, Path) else ' are'} not valid: {error.message}"
+            if isinstance(rules, str) and rules.endswith((".yaml", ".yml")):
+                message += f' To read the file, give Path("{rules}").'
+            raise SettingsError(message, details=error.details) from error
+
+    def rule_warnings(self) -> tuple[RuleWarning, ...]:
+        """What is certain about active rules that hold but do nothing."""
+        return self._parts.engine.warnings(self._parts.rules.current(), self._parts.host.catalogue())
+
+    def save_recipe(
+        self,
+        name: str,
+        source: Text,
+        *,
+        params_schema: JsonObject | Path | None = None,
+        description: str = "",
+        reviewed_by: str = "reviewer",
+    ) -> Recipe:
+        """Saves a recipe, as `vardy recipes save` does. Raises `RequestError` `recipe.invalid` with every finding."""
+        text, catalogue = _read(source), self._parts.host.catalogue()
+        schema = json.loads(_read(params_schema)) if isinstance(params_schema, Path) else params_schema
+        schema = {"type": "object"} if schema is None else schema
+        check_params_schema(schema)
+        check_recipe_source(text, catalogue, program_bytes_max=self._parts.settings.limits.program_bytes_max)
+        try:
+            recipe = Recipe(
+                name=name,
+                description=description,
+                source=text,
+                params_schema=schema,
+                functions=pinned_versions(text, catalogue),
+                reviewed_by=reviewed_by,
+                reviewed_at_ms=self._parts.clock.now_ms(),
+            )
+        except ValidationError as error:
+            raise _invalid(error) from error
+        self._parts.documents.put(RECIPES, name, recipe.model_dump(mode="json", exclude={"version"}))
+        return self._recipe(name)
+
+    def prompt(
+        self,
+        request: str,
+        *,
+        params: JsonObject | None = None,
+        user: Person | None = None,
+        functions: Sequence[str] | None = None,
+    ) -> str:
+        """What the model would be shown first, as `vardy prompts show` prints it. Nothing is sent."""
+        person = self._user if user is None else _person(user)
+        messages = program_prompt(
+            catalogue=self._parts.host.catalogue().for_user(
+                person.roles, None if functions is None else tuple(functions)
+            ),
+            request=request,
+            params=params or {},
+            limits=self._parts.settings.limits,
+        )
+        return "\n\n".join(message.content for message in messages)
+
+    # --- inside -----------------------------------------------------------------------------
+
+    def _decide(self, job: JobView, choice: Choice, user: Person, reason: str) -> JobView:
+        message = DecisionMessage(
+            job_id=job.id, digest=_digest(job), decision=choice, user=_person(user), reason=reason, via="test"
+        )
+        four_eyes = self._parts.settings.four_eyes
+        return self._apply(
+            job, lambda record, now: verbs.decide(record, message=message, now_ms=now, four_eyes=four_eyes)
+        )
+
+    def _apply(self, job: JobView | str, verb: Callable[[JobRecord, int], Change | None]) -> JobView:
+        change = verb(self._parts.job(_id(job)), self._parts.clock.now_ms())
+        if change is not None:
+            self._parts.change(change)
+        return self._settled(_id(job))
+
+    def _settled(self, job_id: str) -> JobView:
+        self._parts.settle(job_id)
+        return job_view(self._parts.job(job_id))
+
+    def _recipe(self, name: str) -> Recipe:
+        recipe = read_recipe(self._parts.documents, name)
+        if recipe is None:
+            raise RequestError(f"There is no recipe {name!r}.", code="recipe.not_found", details={"recipe": name})
+        return recipe
+
+    def _check_result(self, function: str, result: JsonValue) -> str | None:
+        spec = self._parts.host.catalogue().get(function)
+        return f"There is no function {function}." if spec is None else result_problem(spec, result)
+
+
+def _id(job: JobView | str) -> str:
+    return job if isinstance(job, str) else job.id
+
+
+def _digest(job: JobView) -> str:
+    return "" if job.plan is None else job.plan.digest
+
+
+def _read(text: Text) -> str:
+    if isinstance(text, str):
+        return text
+    try:
+        return text.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise SettingsError(f"{text} cannot be read: {reason}.", details={"file": str(text)}) from error
+
+
+def _person(person: Person) -> User:
+    if isinstance(person, User):
+        return person
+    try:
+        return User.model_validate({"id": person} if isinstance(person, str) else person)
+    except ValidationError as error:
+        raise _invalid(error) from error
+
+
+def _submission(**fields: Any) -> Submission:
+    try:
+        return Submission.model_validate(fields)
+    except ValidationError as error:
+        raise _invalid(error) from error
+
+
+def _invalid(error: ValidationError) -> RequestError:
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return RequestError(f"{place}: {first['msg']}", details={"at": place})
