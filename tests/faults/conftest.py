@@ -17,6 +17,8 @@ import pytest
 
 from tests.support.deployment import Deployment, pid_of, running
 from tests.support.ledger import FOLDER, Ledger
+from tests.support.relay import Relay
+from tests.support.replication import port_of
 from tests.support.scripts import Script, program, source
 from tests.support.waiting import eventually
 from vardy_api.embedded import EmbeddedServer
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 
 ANA = User(id="ana")
 SECONDS = 60.0
+HANDS = 4
+TIMEOUT_SECONDS = 2
+"""How long `troubled` waits for Redis."""
 
 RULES = """
 default: allow
@@ -202,3 +207,33 @@ def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
 def vardy(cluster: Cluster) -> Iterator[Vardy]:
     with cluster.deployment.client() as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def troubled_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    """The server of `troubled`."""
+    with EmbeddedServer(tmp_path_factory.mktemp("troubled-server")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def relay(troubled_server: EmbeddedServer) -> Iterator[Relay]:
+    """The network of `troubled`."""
+    with Relay(port_of(troubled_server)) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def troubled(
+    tmp_path_factory: pytest.TempPathFactory, troubled_server: EmbeddedServer, relay: Relay
+) -> Iterator[Cluster]:
+    """API and one worker with few hands, which see their server through the relay alone."""
+    folder = tmp_path_factory.mktemp("troubled")
+    settings = {
+        "VARDY_REDIS_URL": troubled_server.url.replace(f":{port_of(troubled_server)}/", f":{relay.port}/"),
+        "VARDY_REDIS_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS),
+        "VARDY_WORKER_CONCURRENCY": str(HANDS),
+    }
+    with cluster_in(folder, workers=1, redis=troubled_server, settings=settings) as made:
+        yield made
+        relay.restore()

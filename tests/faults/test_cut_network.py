@@ -12,19 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import httpx
 import pytest
 
-from tests.faults.conftest import ANA, SECONDS, Cluster, cluster_in
+from tests.faults.conftest import ANA, SECONDS, TIMEOUT_SECONDS, Cluster
 from tests.support.deployment import KEY
 from tests.support.relay import Relay
-from tests.support.replication import port_of
 from tests.support.scripts import source
 from tests.support.waiting import eventually
 from vardy_api.client import Vardy
-from vardy_api.embedded import EmbeddedServer
 from vardy_worker.contracts.status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 class Answered(NamedTuple):
@@ -36,7 +33,6 @@ class Answered(NamedTuple):
 
 Ask = Callable[..., Answered]
 
-TIMEOUT_SECONDS = 2
 ANSWER_SECONDS_MAX = 2 * TIMEOUT_SECONDS + 8
 """Who tries the server again may have waited for a thread before; and what a busy machine adds."""
 POLL_SECONDS_MAX = 15.0
@@ -47,27 +43,9 @@ REFUSED_SECONDS = float(os.environ.get("VARDY_TEST_REFUSED_SECONDS", "1"))
 """30 and more by hand: the behaviour is the same after the first reconnecting with backoff."""
 
 
-@pytest.fixture(scope="module")
-def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    with EmbeddedServer(tmp_path_factory.mktemp("cut")) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def relay(redis: EmbeddedServer) -> Iterator[Relay]:
-    with Relay(port_of(redis)) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory, redis: EmbeddedServer, relay: Relay) -> Iterator[Cluster]:
-    """API and one worker, which see Redis through the relay alone."""
-    folder: Path = tmp_path_factory.mktemp("cluster")
-    url = redis.url.replace(f":{port_of(redis)}/", f":{relay.port}/")
-    settings = {"VARDY_REDIS_URL": url, "VARDY_REDIS_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS)}
-    with cluster_in(folder, workers=1, redis=redis, settings=settings) as made:
-        yield made
-        relay.restore()
+@pytest.fixture
+def cluster(troubled: Cluster) -> Cluster:
+    return troubled
 
 
 @pytest.fixture(autouse=True)
@@ -254,15 +232,15 @@ def test_messages_that_are_lost_or_doubled_on_their_way_make_one_run(
     cluster: Cluster, relay: Relay, vardy: Vardy
 ) -> None:
     """The worker's next take is cut off in its reply, and whether a publish arrived is not known."""
-    body = 'await post_letter({name: "letter"}); return 1;'
-    vardy.save_recipe("letter", source=source(body), reviewed_by="rita")
+    body = 'await post_letter({name: "doubled"}); return 1;'
+    vardy.save_recipe("doubled", source=source(body), reviewed_by="rita")
     relay.cut_while_answering(b"BRPOP")
     assert eventually(lambda: relay.has_met(b"BRPOP"), seconds=SECONDS)
     relay.swallow_answer_to(b"LPUSH")
-    job = vardy.run(recipe="letter", user=ANA, wait=False)
+    job = vardy.run(recipe="doubled", user=ANA, wait=False)
     assert relay.has_met(b"LPUSH")
     cluster.settled(vardy, job, Status.SUCCESS)
-    assert len(cluster.ledger.calls("letter")) == 1
+    assert len(cluster.ledger.calls("doubled")) == 1
 
 
 def test_slow_replies_only_take_longer(cluster: Cluster, relay: Relay, vardy: Vardy) -> None:

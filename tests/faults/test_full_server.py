@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from tests.faults.conftest import ANA, SECONDS, Cluster, cluster_in
+from tests.faults.conftest import ANA, HANDS, SECONDS, Cluster
 from tests.support.deployment import KEY
 from tests.support.replication import client_of
 from tests.support.waiting import eventually
-from vardy_api.embedded import EmbeddedServer
 from vardy_worker.contracts.status import Status
 
 if TYPE_CHECKING:
@@ -21,18 +20,10 @@ if TYPE_CHECKING:
 
     from vardy_api.client import Vardy
 
-HANDS = 4
 
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    folder = tmp_path_factory.mktemp("full")
-    settings = {"VARDY_WORKER_CONCURRENCY": str(HANDS)}
-    with (
-        EmbeddedServer(folder / "redis") as redis,
-        cluster_in(folder, workers=1, redis=redis, settings=settings) as made,
-    ):
-        yield made
+@pytest.fixture
+def cluster(troubled: Cluster) -> Cluster:
+    return troubled
 
 
 @pytest.fixture
