@@ -8,11 +8,16 @@ not the broker's visibility timeout is what brings a lost job back.
     RUNNING, lease over    its worker was lost: publish; the next claim counts deliveries
     COMMITTING, due        the same, or a retry is due, or the message was lost
     waiting, expired       nobody decided in time: POLICY_BLOCKED
+
+One look does a bounded amount of work, however much there is to do: it publishes and expires
+a few hundred jobs, and leaves the rest to the next looks, without letting a lost job wait
+behind thousands of others.
 """
 
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.errors import TransientError
@@ -32,19 +37,50 @@ if TYPE_CHECKING:
 log = get_logger(__name__)
 
 DUE_BATCH = 200
+TAKEN_MAX = 10_000
+"""Due jobs taken in one look."""
+EXPIRED_MAX = 200
+"""Plans ended in one look. They need no hurry: an expired plan is refused whether or not it was ended."""
 HIDE_MS = 5_000
 """A job that was looked at is looked at again after this time, if it is still due."""
 BACKLOG_DEPTH = 500
 """More waiting messages than this are a backlog: its jobs are looked at more rarely, so that a
-look costs the same however long the queue is."""
+look costs the same however long the queue is. Messages of queued jobs are made up to this depth,
+or by `DUE_BATCH` a look."""
 HIDE_IN_BACKLOG_MS = 60_000
-REBUILD_SECONDS = 60.0
+REBUILD_MS = 60_000
+REBUILD_JOBS = 5_000
+"""Live jobs looked at for a missing due time in one look, until all were; then not for `REBUILD_MS`."""
 TRIM_BATCH = 200
 """Audit entries removed in one look; while there are more, each look removes as many."""
 TRIM_SECONDS = 60.0
 BEAT_SECONDS = 5.0
 BEAT_TTL_SECONDS = 20
 BACKOFF_SECONDS_MAX = 10.0
+
+
+@dataclass(slots=True)
+class _Look:
+    """What one look has done, and may still do."""
+
+    hide_queued_ms: int
+    queued_left: int
+    expired_left: int = EXPIRED_MAX
+    taken: int = 0
+    acted: int = 0
+
+    def may_expire(self) -> bool:
+        """Whether one more plan may be ended in this look."""
+        self.expired_left -= 1
+        return self.expired_left >= 0
+
+    def may_publish_queued(self) -> bool:
+        """Whether one more message of a queued job may be made up for. If not, such jobs are due again soon."""
+        self.queued_left -= 1
+        if self.queued_left >= 0:
+            return True
+        self.hide_queued_ms = HIDE_MS
+        return False
 
 
 class Reconciler:
@@ -77,7 +113,7 @@ class Reconciler:
         self._looked_at_ms: int | None = None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-        self._next_rebuild = 0.0
+        self._published: dict[QueueName, dict[str, int]] = {name: {} for name in QUEUE_NAMES}
         self._next_beat = 0.0
         self._next_trim = 0.0
 
@@ -102,26 +138,41 @@ class Reconciler:
         if now >= self._next_beat:
             self._beat()
             self._next_beat = now + BEAT_SECONDS
-        if now >= self._next_rebuild:
-            self._store.rebuild_due(grace_ms=HIDE_MS)
-            self._next_rebuild = now + REBUILD_SECONDS
+        self._store.rebuild_due(grace_ms=HIDE_MS, every_ms=REBUILD_MS, limit=REBUILD_JOBS)
         if now >= self._next_trim:
             older_than_ms = self._settings.audit_retention_seconds * 1000
             trimmed = self._audit.trim(older_than_ms=older_than_ms, limit=TRIM_BATCH)
             self._next_trim = now if trimmed == TRIM_BATCH else now + TRIM_SECONDS
-        acted = 0
-        hide_queued_ms = HIDE_IN_BACKLOG_MS if self._queue.depth("run") > BACKLOG_DEPTH else HIDE_MS
-        while due := self._store.take_due(limit=DUE_BATCH, hide_ms=HIDE_MS, hide_queued_ms=hide_queued_ms):
-            oldest = {name: self._queue.oldest_published_ms(name) for name in QUEUE_NAMES}
-            acted += sum(self._try(job, oldest) for job in due)
-            if len(due) < DUE_BATCH:
-                break
+        acted = self._look_at_due()
         self._looked_at_ms = self._clock.now_ms()
         return acted
 
-    def _try(self, job: DueJob, oldest: Mapping[QueueName, int | None]) -> bool:
+    def _look_at_due(self) -> int:
+        depth = self._queue.depth("run")
+        look = _Look(
+            hide_queued_ms=HIDE_IN_BACKLOG_MS if depth > BACKLOG_DEPTH else HIDE_MS,
+            queued_left=max(BACKLOG_DEPTH - depth, DUE_BATCH),
+        )
+        while look.taken < TAKEN_MAX:
+            due = self._store.take_due(limit=DUE_BATCH, hide_ms=HIDE_MS, hide_queued_ms=look.hide_queued_ms)
+            if due:
+                oldest = {name: self._oldest(name) for name in QUEUE_NAMES}
+                look.acted += sum(self._try(job, oldest, look) for job in due)
+            look.taken += len(due)
+            if len(due) < DUE_BATCH:
+                break
+        return look.acted
+
+    def _oldest(self, queue: QueueName) -> int | None:
+        """When the oldest message was published; forgets this copy's own that are before it, as a worker has them."""
+        oldest = self._queue.oldest_published_ms(queue)
+        own = self._published[queue]
+        self._published[queue] = {} if oldest is None else {job_id: at for job_id, at in own.items() if at >= oldest}
+        return oldest
+
+    def _try(self, job: DueJob, oldest: Mapping[QueueName, int | None], look: _Look) -> bool:
         try:
-            return self._handle(job, oldest)
+            return self._handle(job, oldest, look)
         except TransientError:
             raise
         except Exception:
@@ -129,17 +180,23 @@ class Reconciler:
             log.exception("reconcile.job_failed", job_id=job.job_id)
             return False
 
-    def _handle(self, job: DueJob, oldest: Mapping[QueueName, int | None]) -> bool:
+    def _handle(self, job: DueJob, oldest: Mapping[QueueName, int | None], look: _Look) -> bool:
         if job.status in WAITING_FOR_PEOPLE:
-            return self._expire(job.job_id)
+            return look.may_expire() and self._expire(job.job_id)
         queue = _queue_of(job.status)
         if queue is None:
             return False
         waiting_since = oldest[queue]
-        if job.status is Status.QUEUED and waiting_since is not None and waiting_since <= job.created_at_ms:
-            # Older messages still wait, so this job's own is most likely behind them.
+        published_ms = self._published[queue].get(job.job_id, 0)
+        if job.status is Status.QUEUED:
+            published_ms = max(published_ms, job.created_at_ms)
+        if waiting_since is not None and waiting_since <= published_ms:
+            # Messages that are as old still wait, so this job's own is most likely among them.
+            return False
+        if job.status is Status.QUEUED and not look.may_publish_queued():
             return False
         self._queue.publish(queue, job.job_id)
+        self._published[queue][job.job_id] = self._clock.now_ms()
         log.info("reconcile.published", job_id=job.job_id, status=job.status, deliveries=job.deliveries)
         return True
 

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.worlds import World, job_in, submitted
+from tests.support.worlds import RedisWorld, World, job_in, submitted
 from vardy_worker.contracts.ids import new_job_id
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import Change, Claimed, DueJob, JobStore, NotClaimed
+from vardy_worker.store.keys import Keys
+from vardy_worker.store.redis_jobs import RedisJobStore
 
 QUEUED = frozenset({Status.QUEUED})
 TO_RUN = frozenset({Status.QUEUED, Status.RUNNING})
@@ -170,9 +172,7 @@ def test_asking_to_cancel_marks_the_job_once_and_changes_no_version(store: JobSt
     assert store.request_cancel(job.id, by='le"a')
     assert store.request_cancel(job.id, by="leo")
     assert store.get(job.id) == job.model_copy(update={"cancel_requested_by": 'le"a'})
-    assert [event.data for event in store.events(job.id)] == [
-        {"status": "COMMITTING", "cancel_requested_by": 'le"a'}
-    ]
+    assert [event.data for event in store.events(job.id)] == [{"status": "COMMITTING", "cancel_requested_by": 'le"a'}]
 
 
 def test_a_commit_that_waits_for_its_next_try_is_due_at_once_when_it_is_cancelled(store: JobStore) -> None:
@@ -326,3 +326,50 @@ def test_a_queued_job_may_be_hidden_for_longer_than_the_others(world: World) -> 
     assert [due.job_id for due in world.store.take_due(limit=10, hide_ms=1000)] == [running.id]
     world.forward(60)
     assert queued.id in [due.job_id for due in world.store.take_due(limit=10, hide_ms=1000)]
+
+
+def test_live_jobs_are_looked_through_in_parts_whoever_asks(redis_world: RedisWorld) -> None:
+    stores = [redis_world.store, RedisJobStore(redis_world.client, redis_world.namespace)]
+    jobs = [submitted(stores[0]).id for _ in range(7)]
+    redis_world.client.delete(Keys(redis_world.namespace).due)
+    found = [store.rebuild_due(grace_ms=0, every_ms=60_000, limit=2) for store in stores * 3]
+    # Two of them, of each further status none, and then a pause.
+    assert found == [2, 2, 2, 1, 0, 0]
+    assert sorted(due.job_id for due in stores[0].take_due(limit=10, hide_ms=0)) == sorted(jobs)
+    redis_world.client.delete(Keys(redis_world.namespace).due)
+    assert [store.rebuild_due(grace_ms=0, every_ms=60_000, limit=2) for store in stores] == [0, 0]
+
+
+def test_jobs_that_move_on_while_they_are_looked_through_keep_no_other_from_being_found(
+    redis_world: RedisWorld,
+) -> None:
+    store = redis_world.store
+    jobs = [submitted(store, created_at_ms=1000 + number).id for number in range(6)]
+    redis_world.client.delete(Keys(redis_world.namespace).due)
+    assert store.rebuild_due(grace_ms=60_000, limit=2) == 2
+    for job_id in jobs[:2]:
+        claim(store, job_id)
+    assert store.rebuild_due(grace_ms=60_000) == 4
+
+
+def test_only_so_many_expired_jobs_are_removed_at_once(redis_world: RedisWorld) -> None:
+    store, expiring = redis_world.store, Keys(redis_world.namespace).expiring
+    for _ in range(5):
+        job = submitted(store)
+        store.change(Change(job.id, frozenset({Status.QUEUED}), retain_seconds=1))
+    redis_world.forward(2)
+    left = []
+    for _ in range(3):
+        store.rebuild_due(grace_ms=0, limit=2)
+        left.append(redis_world.client.zcard(expiring))
+    assert left == [3, 1, 0]
+
+
+def test_a_pass_over_live_jobs_begins_again_after_a_while(world: World) -> None:
+    store = world.store
+    assert store.rebuild_due(grace_ms=0, every_ms=60_000) == 0
+    job = submitted(store)
+    store.change(Change(job.id, frozenset({Status.QUEUED}), due_at_ms=None))
+    assert store.rebuild_due(grace_ms=0, every_ms=60_000) == 0
+    world.forward(61)
+    assert store.rebuild_due(grace_ms=0, every_ms=60_000) == 1

@@ -102,6 +102,8 @@ class RedisWorld:
         for index in (self._keys.due, self._keys.expiring):
             for job_id in cast("list[bytes]", self.client.zrange(index, 0, -1)):
                 self.client.zincrby(index, -milliseconds, job_id)
+        if self.client.hexists(self._keys.rebuilding, "rest_until"):
+            self.client.hincrby(self._keys.rebuilding, "rest_until", -milliseconds)
         for job_id in cast("list[bytes]", self.client.zrange(self._keys.index("all"), 0, -1)):
             record = self._keys.job(job_id.decode())
             for field in ("lease_until_ms", "not_before_ms"):

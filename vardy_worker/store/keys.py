@@ -55,6 +55,11 @@ class Keys:
         return f"{self.namespace}:due"
 
     @property
+    def rebuilding(self) -> str:
+        """Hash: how far the present pass over live jobs has come, or when the next may begin."""
+        return f"{self.namespace}:due:rebuilding"
+
+    @property
     def expiring(self) -> str:
         """Sorted set: job id by the time when its keys expire."""
         return f"{self.namespace}:expiring"

@@ -13,6 +13,8 @@ from vardy_worker.ports import Change, Changed, Claimed
 from vardy_worker.reconcile import (
     BACKLOG_DEPTH,
     BEAT_SECONDS,
+    DUE_BATCH,
+    EXPIRED_MAX,
     HIDE_MS,
     TRIM_BATCH,
     TRIM_SECONDS,
@@ -57,6 +59,11 @@ class Around:
         claimed = self.store.claim(job.id, expect=RUNNABLE, to=Status.RUNNING, worker="lost", lease_ms=5000)
         assert isinstance(claimed, Claimed)
         return claimed
+
+    def claim_for_good(self, job_id: str) -> None:
+        """Somebody works on the job and keeps its lease."""
+        day_ms = 86_400_000
+        self.store.claim(job_id, expect=RUNNABLE, to=Status.RUNNING, worker="busy", lease_ms=day_ms)
 
     def status(self, job: JobRecord) -> Status:
         found = self.store.get(job.id)
@@ -330,3 +337,51 @@ def test_a_worker_says_when_it_last_looked_to_the_end(around: Around, monkeypatc
         with pytest.raises(RuntimeError):
             around.reconciler.look()
     assert looked() == second
+
+
+def test_messages_lost_all_at_once_are_made_up_for_by_few_in_each_look_and_once_each(around: Around) -> None:
+    jobs = [around.submit().id for _ in range(2 * BACKLOG_DEPTH)]
+    around.clock.forward(10)
+    assert around.reconciler.look() == BACKLOG_DEPTH
+    taken: list[str] = []
+    while around.queue.depth("run"):
+        # The workers are slower than the reconciler.
+        for _ in range(min(100, around.queue.depth("run"))):
+            job_id = around.queue.take("run") or ""
+            around.claim_for_good(job_id)
+            taken.append(job_id)
+        around.clock.forward(HIDE_MS / 1000 + 1)
+        assert around.reconciler.look() <= BACKLOG_DEPTH
+    assert sorted(taken) == sorted(jobs)
+
+
+def test_a_commit_whose_message_waits_is_not_published_again_and_again(around: Around) -> None:
+    job = _put(around, Status.COMMITTING)
+    published = 0
+    for _ in range(5):
+        around.clock.forward(HIDE_MS / 1000 + 1)
+        published += around.reconciler.look()
+    assert published == around.queue.depth("commit") == 1
+    assert around.queue.take("commit") == job.id
+    around.clock.forward(HIDE_MS / 1000 + 1)
+    assert around.reconciler.look() == 1
+
+
+def test_a_lost_job_does_not_wait_behind_thousands_of_plans_that_expire(around: Around) -> None:
+    parked = [_put(around, Status.PENDING_APPROVAL, expires_at_ms=NOW_MS + 1000) for _ in range(EXPIRED_MAX + 50)]
+    around.clock.forward(2)
+    lost = around.submit()
+    around.clock.forward(10)
+    assert around.reconciler.look() == EXPIRED_MAX + 1
+    assert around.queue.take("run") == lost.id
+    around.clock.forward(HIDE_MS / 1000 + 1)
+    around.reconciler.look()
+    assert {around.status(job) for job in parked} == {Status.POLICY_BLOCKED}
+
+
+def test_one_look_takes_no_more_than_so_many_jobs(around: Around, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vardy_worker.reconcile.TAKEN_MAX", DUE_BATCH)
+    for _ in range(2 * DUE_BATCH):
+        around.submit()
+    around.clock.forward(10)
+    assert [around.reconciler.look() for _ in range(3)] == [DUE_BATCH, DUE_BATCH, 0]

@@ -7,6 +7,10 @@
 -- Result: {place of the last entry seen, or "" at the end, entries scanned, {place, entry}…}
 
 local prefix, limit, scan = ARGV[1], tonumber(ARGV[5]), tonumber(ARGV[6])
+if #ARGV == 6 then
+  -- Every entry will do, so no more than are asked for are looked at.
+  scan = math.min(scan, limit)
+end
 local command = ARGV[2] == 'forwards' and 'XRANGE' or 'XREVRANGE'
 local places = redis.call(command, KEYS[1], ARGV[3], ARGV[4], 'COUNT', scan)
 local trimmed = {}

@@ -15,7 +15,10 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0
       redis.call('ZREM', ARGV[2] .. name, id)
     end
     for at = 4, #ARGV do
-      redis.call('ZREM', ARGV[2] .. 'status:' .. ARGV[at], id)
+      -- A job is in one of them.
+      if redis.call('ZREM', ARGV[2] .. 'status:' .. ARGV[at], id) == 1 then
+        break
+      end
     end
     redis.call('ZREM', KEYS[3], id)
     redis.call('HDEL', KEYS[2], id)
