@@ -56,7 +56,7 @@ class AuditTrail(Protocol):
         """
 
     def log(self, *, after: str, limit: int) -> LogPart:
-        """Up to `limit` entries after a place ("" is the beginning) in order of recording, fewer where some are lost."""
+        """Up to `limit` entries after a place ("" is the beginning), in order of recording."""
 
     def chains(self, *, after: str, limit: int) -> Sequence[str]:
         """Names of chains after the given one, in their order."""
