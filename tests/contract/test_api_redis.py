@@ -11,18 +11,18 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import httpx
 import pytest
-import uvicorn
 from starlette.testclient import TestClient
 from structlog.testing import capture_logs
 
 from tests.support.api import approve, run_body
 from tests.support.factories import LEO, effect, plan, policy
+from tests.support.serving import Served, served
 from tests.support.waiting import eventually
 from vardy_api.bootstrap import build_api
 from vardy_api.client import Vardy
@@ -52,40 +52,6 @@ if TYPE_CHECKING:
 
 WAITERS = 100
 Connect: TypeAlias = Callable[[str, str], httpx.Client]
-
-
-class _Served(uvicorn.Server):
-    """Says when it is ready. `stop` is what a signal does to it."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.api = build_api(settings)
-        super().__init__(uvicorn.Config(self.api, port=0, log_config=None, timeout_graceful_shutdown=5))
-        self.ready = threading.Event()
-        self.url = ""
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        port = self.servers[0].sockets[0].getsockname()[1]
-        self.url = f"http://127.0.0.1:{port}"
-        self.ready.set()
-
-    def stop(self) -> None:
-        self.api.stop_waiting()
-        self.should_exit = True
-
-
-@contextmanager
-def served(settings: Settings) -> Iterator[_Served]:
-    server = _Served(settings)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        assert server.ready.wait(20)
-        yield server
-    finally:
-        server.stop()
-        thread.join(20)
-    assert not thread.is_alive()
 
 
 def new_key(redis_url: str, namespace: str, *scopes: Scope) -> str:
@@ -124,8 +90,8 @@ def settings(redis_url: str, namespace: str) -> Settings:
 
 
 @pytest.fixture
-def api(settings: Settings) -> Iterator[_Served]:
-    with served(settings) as server:
+def api(settings: Settings) -> Iterator[Served]:
+    with served(build_api(settings)) as server:
         yield server
 
 
@@ -160,7 +126,7 @@ def submit(client: httpx.Client) -> str:
 
 
 def test_a_job_goes_through_the_api_from_submission_to_commit(
-    api: _Served, key: str, store: RedisJobStore, queue: CeleryQueue
+    api: Served, key: str, store: RedisJobStore, queue: CeleryQueue
 ) -> None:
     with Vardy(api.url, api_key=key) as vardy:
         job = vardy.run("refund it", user="ana", wait=False)
@@ -178,7 +144,7 @@ def test_a_job_goes_through_the_api_from_submission_to_commit(
 
 
 def test_the_client_of_the_documentation_runs(
-    api: _Served,
+    api: Served,
     key: str,
     store: RedisJobStore,
     monkeypatch: pytest.MonkeyPatch,
@@ -208,7 +174,7 @@ def test_the_client_of_the_documentation_runs(
 
 
 def test_many_waiting_requests_hold_no_thread_and_wake_together(
-    api: _Served, key: str, store: RedisJobStore, http: Connect
+    api: Served, key: str, store: RedisJobStore, http: Connect
 ) -> None:
     client = http(api.url, key)
     job_id = submit(client)
@@ -227,10 +193,10 @@ def test_many_waiting_requests_hold_no_thread_and_wake_together(
 
 
 def test_one_idempotency_key_makes_one_job_however_many_processes_race(
-    api: _Served, key: str, settings: Settings, queue: CeleryQueue, http: Connect
+    api: Served, key: str, settings: Settings, queue: CeleryQueue, http: Connect
 ) -> None:
     headers = {"Idempotency-Key": "race"}
-    with served(settings) as other, ThreadPoolExecutor(16) as pool:
+    with served(build_api(settings)) as other, ThreadPoolExecutor(16) as pool:
         clients = [http(api.url, key), http(other.url, key)]
         sent = [pool.submit(clients[n % 2].post, "/v1/run", json=run_body(), headers=headers) for n in range(32)]
         answers = [future.result() for future in sent]
@@ -243,7 +209,7 @@ def test_one_idempotency_key_makes_one_job_however_many_processes_race(
 
 
 def test_of_many_approvals_at_once_exactly_one_starts_the_commit(
-    api: _Served, key: str, store: RedisJobStore, queue: CeleryQueue, http: Connect
+    api: Served, key: str, store: RedisJobStore, queue: CeleryQueue, http: Connect
 ) -> None:
     client = http(api.url, key)
     job = park(store, submit(client))
@@ -257,7 +223,7 @@ def test_of_many_approvals_at_once_exactly_one_starts_the_commit(
     assert queue.depth("commit") == 1
 
 
-def test_a_body_without_a_length_is_cut_off_at_the_limit(api: _Served, key: str, http: Connect) -> None:
+def test_a_body_without_a_length_is_cut_off_at_the_limit(api: Served, key: str, http: Connect) -> None:
     sent = 0
 
     def endless() -> Iterator[bytes]:
@@ -281,7 +247,7 @@ def test_without_its_store_the_api_answers_503_within_seconds_and_recovers(
     with EmbeddedServer(tmp_path) as server:
         port, password = httpx.URL(server.url).port, httpx.URL(server.url).password
         key = new_key(server.url, namespace)
-        with served(load_settings(redis_url=server.url, namespace=namespace)) as api:
+        with served(build_api(load_settings(redis_url=server.url, namespace=namespace))) as api:
             client = http(api.url, key)
             job_id = submit(client)
             server.kill()
@@ -308,7 +274,10 @@ def test_without_redis_the_api_starts_and_is_not_ready(namespace: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"redis://127.0.0.1:{taken.getsockname()[1]}/0"
-        with served(load_settings(redis_url=url, namespace=namespace)) as api, httpx.Client(base_url=api.url) as client:
+        with (
+            served(build_api(load_settings(redis_url=url, namespace=namespace))) as api,
+            httpx.Client(base_url=api.url) as client,
+        ):
             assert client.get("/readyz").status_code == 503
             assert client.get("/livez").status_code == 200
 
@@ -323,7 +292,7 @@ def test_a_rules_file_is_applied_at_the_start_if_it_differs(
     file.write_text("default: block\n", encoding="utf-8")
     named = settings.model_copy(update={"rules": str(file)})
     for version in (1, 1):
-        with served(named) as api:
+        with served(build_api(named)) as api:
             rules = http(api.url, key).get("/v1/rules").json()
             assert (rules["version"], rules["applied_by"], rules["text"]) == (
                 version,
@@ -341,7 +310,7 @@ def test_rules_of_the_file_that_do_nothing_are_logged_at_the_start(settings: Set
     assert (event["log_level"], event["rule"], event["line"]) == ("warning", "spare", 3)
 
 
-def test_rules_are_tried_over_the_stored_plans_page_by_page(api: _Served, key: str, store: RedisJobStore) -> None:
+def test_rules_are_tried_over_the_stored_plans_page_by_page(api: Served, key: str, store: RedisJobStore) -> None:
     with Vardy(api.url, api_key=key) as vardy:
         jobs = [vardy.run("refund it", user="ana", wait=False).id for _ in range(5)]
         for job_id in jobs[:4]:

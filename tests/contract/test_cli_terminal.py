@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
-import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-import uvicorn
 
 from tests.support.api import ApiWorld, LoopThread
 from tests.support.audit import entries, note
 from tests.support.factories import effect
+from tests.support.serving import served
 from tests.support.terminal import Terminal
 from tests.support.waiting import eventually
 from vardy_worker.contracts.audit import SETTINGS, Action
@@ -42,32 +39,6 @@ sys.stderr.write(json.dumps({"code": code, "modules": sorted(sys.modules)}))
 """
 
 
-class _Served(uvicorn.Server):
-    def __init__(self, world: ApiWorld) -> None:
-        super().__init__(uvicorn.Config(world.app, port=0, log_config=None, timeout_graceful_shutdown=5))
-        self.ready = threading.Event()
-        self.url = ""
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.url = f"http://127.0.0.1:{self.servers[0].sockets[0].getsockname()[1]}"
-        self.ready.set()
-
-
-@contextmanager
-def _served(world: ApiWorld) -> Iterator[str]:
-    server = _Served(world)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        assert server.ready.wait(20)
-        yield server.url
-    finally:
-        world.app.stop_waiting()
-        server.should_exit = True
-        thread.join(20)
-
-
 @pytest.fixture
 def world() -> Iterator[ApiWorld]:
     loop = LoopThread()
@@ -80,8 +51,8 @@ def environment(world: ApiWorld) -> Iterator[dict[str, str]]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("VARDY_")}
     for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "CI"):
         kept.pop(name, None)
-    with _served(world) as url:
-        yield kept | {"TERM": "xterm-256color", "VARDY_URL": url, "VARDY_API_KEY": world.token()}
+    with served(world.app) as server:
+        yield kept | {"TERM": "xterm-256color", "VARDY_URL": server.url, "VARDY_API_KEY": world.token()}
 
 
 def in_terminal(environment: Mapping[str, str], *arguments: str, columns: int = 80) -> Terminal:

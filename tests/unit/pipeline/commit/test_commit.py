@@ -8,6 +8,7 @@ from vardy_worker.contracts.execution import Ref
 from vardy_worker.contracts.ids import idempotency_key
 from vardy_worker.contracts.journal import EffectState
 from vardy_worker.contracts.status import Status
+from vardy_worker.contracts.view import job_view, milliseconds
 from vardy_worker.ports import Changed, Claimed
 
 APPROVE_ALL = "default: approve\n"
@@ -130,6 +131,23 @@ def test_retry_after_is_respected(parts: WorkerParts, target: Target) -> None:
     job = parts.committing(parts.effect(0, "pay", amount=1))
     parts.committer().commit(job.id)
     assert parts.job(job.id).not_before_ms >= NOW_MS + 120_000
+
+
+def test_the_journal_and_the_job_tell_when_the_next_try_is_due(parts: WorkerParts, target: Target) -> None:
+    target.failing["pay"] = [FunctionError("slow down", retryable=True, retry_after_seconds=120)]
+    job = parts.committing(parts.effect(0, "pay", amount=1))
+    assert job_view(job).next_try_at is None
+    parts.committer().commit(job.id)
+    waiting = parts.job(job.id)
+    started, failed = parts.store.journal(job.id)
+    assert (started.due_at_ms, failed.due_at_ms) == (None, waiting.not_before_ms)
+    assert (failed.state, failed.code) == (EffectState.PENDING, "function.failed")
+    shown = job_view(waiting)
+    assert shown.next_try_at is not None
+    assert milliseconds(shown.next_try_at) == waiting.not_before_ms
+    parts.clock.forward(121)
+    parts.store.claim(job.id, expect=frozenset({Status.COMMITTING}), to=Status.COMMITTING, worker="w2", lease_ms=5000)
+    assert job_view(parts.job(job.id)).next_try_at is None
 
 
 # --- workers that are lost ---------------------------------------------------------------------
