@@ -375,3 +375,16 @@ def test_an_entry_that_is_no_json_any_more_is_exported_as_it_is(api: ApiWorld, h
 def test_times_of_entries_are_those_of_the_change(api: ApiWorld, http: httpx.Client) -> None:
     job = http.post("/v1/run", json=run_body()).json()
     assert entries(api.trail, job["id"])[0].at_ms == NOW_MS
+
+
+def test_the_client_reads_checks_and_exports_the_trail(api: ApiWorld) -> None:
+    job = noted(api, 3)
+    with api.vardy() as vardy:
+        first = vardy.audit(job=job.id, limit=2)
+        rest = vardy.audit(job=job.id, cursor=first.next)
+        assert [entry.n for page in (first, rest) for entry in page.items] == [3, 2, 1]
+        assert len(vardy.audit(by="lea", action=Action.DECISION_APPROVE).items) == 3
+        assert [item.ok for page in vardy.verify_audit(job.id) for item in page.items] == [True]
+        exported = [json.loads(line) for line in vardy.export_audit()]
+        after = list(vardy.export_audit(after=exported[1]["place"]))
+        assert [json.loads(line) for line in after] == exported[2:]
