@@ -79,8 +79,10 @@ def dump_json(value: Any) -> bytes:
 
 
 def _dump_field(field: str, value: Any) -> bytes:
+    # What is at its default is left out, as in the whole record (of a large plan's verdicts that is a
+    # quarter). So another default means another `SCHEMA`.
     adapter = _adapter(field)
-    return adapter.dump_json(adapter.validate_python(value), by_alias=True)
+    return adapter.dump_json(adapter.validate_python(value), by_alias=True, exclude_defaults=True)
 
 
 def _derived(field: str, value: Any) -> dict[str, bytes]:
