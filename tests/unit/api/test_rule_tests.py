@@ -131,6 +131,15 @@ def test_a_plan_that_is_not_kept_is_named_too(api: ApiWorld, http: httpx.Client)
     assert (item["change"], item["note"]) == ("unknown", "Its plan is not kept any more.")
 
 
+def test_a_plan_that_was_erased_is_named_too(api: ApiWorld, http: httpx.Client) -> None:
+    job = planned(api, 1)
+    api.store.erase(job.id, expect_version=job.version, at_ms=api.clock.now_ms())
+    [item] = tried(http)["items"]
+    assert (item["job"], item["change"], item["note"]) == (job.id, "unknown", "Its plan is not kept any more.")
+    answer = http.post("/v1/rules/test", json={"text": CEILING, "job": job.id})
+    assert (answer.status_code, answer.json()["code"]) == (410, "plan.erased")
+
+
 def test_a_function_that_changed_since_is_said(api: ApiWorld, http: httpx.Client) -> None:
     job = planned(api, 1, effects=(effect(0, version="older", args={"payment_id": 1}),))
     [item] = tried(http, job=job.id)["items"]
