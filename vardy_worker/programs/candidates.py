@@ -11,12 +11,14 @@ from vardy_worker.programs.scopes import analyse
 from vardy_worker.programs.syntax import FUNCTIONS, bare
 
 if TYPE_CHECKING:
+    from vardy_worker.programs.scopes import Names
     from vardy_worker.programs.sheet import Sheet
     from vardy_worker.programs.syntax import Tree
 
 TIER_RUN = 4.0
 TIER_ENTRY = 3.0
 TIER_BROKEN_RUN = 2.5
+TIER_SKELETON = 2.25
 TIER_FUNCTIONS = 2.0
 TIER_WAITING = 1.5
 TIER_STATEMENTS = 1.0
@@ -34,13 +36,20 @@ class Candidate:
     closed: bool
 
 
+def _is_skeleton(names: Names) -> bool:
+    """Whether `run` is declared with nothing in it, as in a description of what a program looks like."""
+    run = names.top.bindings.get("run")
+    body = run.function.get("body") if run is not None and run.function is not None else None
+    return body is not None and body.kind == "statement_block" and not body.named_children()
+
+
 def tier_of(tree: Tree) -> float:
     """How much a parsed text looks like a program: defines `run`, exports, has functions, calls."""
     names = analyse(tree)
     offers = read_offers(names)
     statements = tree.root.named_children()
     if "run" in names.top.bindings or offers.name == "run" or block_with_run(names) is not None:
-        return TIER_RUN
+        return TIER_SKELETON if _is_skeleton(names) else TIER_RUN
     single = statements[0].named_children() if len(statements) == 1 else []
     offered = offers.literal or offers.name or offers.holder or holders_of(names)
     if offered or (single and bare(single[0]).kind in FUNCTIONS):

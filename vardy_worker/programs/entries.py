@@ -90,26 +90,43 @@ def _commonjs_export(names: Names, statement: Node, offers: Offers) -> list[tupl
     expression = next(iter(statement.named_children()), None)
     if expression is None or expression.kind != "assignment_expression":
         return []
-    left, right = expression.get("left"), expression.get("right")
-    if left is not None and right is not None and names.free_name(left) == "run":
-        _offer(names, right, statement, offers)
-    if left is None or right is None or left.kind != "member_expression":
-        return []
-    path = [property_name(left) or ""]
-    root = left.get("object")
+    targets, value = _assigned(expression)
+    if any(names.free_name(target) == "run" for target in targets):
+        _offer(names, value, statement, offers)
+    exports = [_export_path(names, target) for target in targets]
+    named = [(holder, path) for holder, path in exports if holder in _EXPORT_OBJECTS]
+    if any(path[-1] in _RUN_KEYS or (holder == "module" and path == ["exports"]) for holder, path in named):
+        _offer(names, value, statement, offers)
+    elif any(holder in {"module", "exports"} for holder, _ in named):
+        if bare(value).kind in FUNCTIONS:
+            return [(value, statement)]
+        offers.statements.append(statement)
+    return []
+
+
+def _assigned(expression: Node) -> tuple[list[Node], Node]:
+    """The targets of `a = b = value`, and the value."""
+    targets: list[Node] = []
+    value = expression
+    while value.kind == "assignment_expression":
+        left, right = value.get("left"), value.get("right")
+        if left is None or right is None:
+            break
+        targets.append(left)
+        value = bare(right)
+    return targets, value
+
+
+def _export_path(names: Names, target: Node) -> tuple[str, list[str]]:
+    """The free name at the root of `module.exports.run` with the names behind it; "" when it is none."""
+    if target.kind != "member_expression":
+        return "", []
+    path = [property_name(target) or ""]
+    root = target.get("object")
     while root is not None and root.kind == "member_expression":
         path.insert(0, property_name(root) or "")
         root = root.get("object")
-    holder = names.free_name(root) if root is not None else None
-    if holder not in _EXPORT_OBJECTS:
-        return []
-    if path[-1] in _RUN_KEYS or (holder == "module" and path == ["exports"]):
-        _offer(names, right, statement, offers)
-    elif holder in {"module", "exports"}:
-        if bare(right).kind in FUNCTIONS:
-            return [(right, statement)]
-        offers.statements.append(statement)
-    return []
+    return (names.free_name(root) or "" if root is not None else ""), path
 
 
 def _offer(names: Names, value: Node, statement: Node, offers: Offers) -> None:

@@ -128,12 +128,9 @@ class _Reader:
         one_line = unescaped(sheet)
         if one_line is not None:
             return self.candidates(one_line)
-        for region in bare_regions(without_label(without_tags(_outside(sheet, blocks)))):
-            plain = self.plain(region)
-            tree = parse_javascript(plain.text) if plain is not None else None
-            tier = tier_of(tree) if tree is not None and not _has_markup(tree) else TIER_NONE
-            if plain is not None and tier > TIER_NONE:
-                return [*found, Candidate(plain, tier, parsed=True, closed=False)]
+        bare = self._of_bare_text(_outside(sheet, blocks))
+        if bare is not None:
+            return [*found, *bare]
         for span in spans(sheet):
             plain = self.plain(span)
             if plain is not None and tier_of(parse_javascript(plain.text)) == TIER_RUN:
@@ -142,6 +139,18 @@ class _Reader:
         if not blocks and _RUN_WORD.search(unquoted) and _BROKEN_CODE.search(unquoted):
             found.extend(self._broken_text(sheet))
         return found
+
+    def _of_bare_text(self, sheet: Sheet) -> list[Candidate] | None:
+        """The code in a text without fences; empty when it is only a part of what is too large."""
+        for region in bare_regions(without_label(without_tags(sheet))):
+            plain = self.plain(region)
+            tree = parse_javascript(plain.text) if plain is not None else None
+            tier = tier_of(tree) if tree is not None and not _has_markup(tree) else TIER_NONE
+            if plain is not None and tier > TIER_NONE:
+                if len(sheet.text.encode()) > self._bytes_max and not _is_prose(sheet, region):
+                    return []
+                return [Candidate(plain, tier, parsed=True, closed=False)]
+        return None
 
     def _of_block(self, block: Block) -> list[Candidate]:
         inner = unwrap_json(block.sheet)

@@ -56,7 +56,8 @@ def shape(sheet: Sheet, exported: str | None = None) -> Sheet:
     name = offers.name or exported
     named = names.top.bindings.get(name) if name is not None else None
     if named is not None:
-        cleaned = sheet.apply(_blanks(sheet, [*offers.statements, *_reports_of(named)]))
+        blanks = _blanks(sheet, [*offers.statements, *_reports_of(named)])
+        cleaned = sheet.apply([*blanks, *_missing_params(names, named.function)])
         return _finish(_delegate(cleaned, run_of(names, named) or named.name))
     return _shape_unnamed(sheet.apply(_blanks(sheet, offers.statements)))
 
@@ -96,10 +97,10 @@ def _shape_run(sheet: Sheet, names: Names, run: Binding, offers: Offers) -> Shee
     return sheet.apply([*edits, *_as_declaration(sheet, statement, function)])
 
 
-def _missing_params(names: Names, function: Node) -> list[Edit]:
-    """`run()` that uses `params` all the same gets it."""
-    parameters = function.get("parameters")
-    if parameters is None or parameters.named_children():
+def _missing_params(names: Names, function: Node | None) -> list[Edit]:
+    """An entry without parameters that uses `params` all the same gets it."""
+    parameters = function.get("parameters") if function is not None else None
+    if function is None or parameters is None or parameters.named_children():
         return []
     used = any(reference.name == "params" and reference.node.is_within(function) for reference in names.free)
     return [Edit(parameters.start + 1, parameters.end - 1, "params")] if used else []
@@ -239,7 +240,7 @@ def _shape_unnamed(sheet: Sheet) -> Sheet:
         return sheet
     if not functions or not statements:
         if entry is not None and not statements:
-            return _finish(_delegate(sheet, entry.name))
+            return _finish(_delegate(sheet.apply(_missing_params(names, entry.function)), entry.name))
         classes = any(binding.kind is BindingKind.CLASS for binding in names.top.bindings.values())
         return sheet if functions or (classes and not statements) else wrap_statements(sheet, names)
     for function in functions:
@@ -247,7 +248,8 @@ def _shape_unnamed(sheet: Sheet) -> Sheet:
         if reports and all(any(s is report for report in reports) for s in statements):
             body = function.function.get("body") if function.function is not None else None
             printed = printed_returns(sheet, body, names) if body is not None else []
-            return _finish(_delegate(sheet.apply([*_blanks(sheet, reports), *printed]), function.name))
+            edits = [*_blanks(sheet, reports), *printed, *_missing_params(names, function.function)]
+            return _finish(_delegate(sheet.apply(edits), function.name))
     return wrap_statements(sheet, names)
 
 
