@@ -245,7 +245,9 @@ def _remedy(wrong: _Wrong) -> str:
         return f'Write `"{wrong.node.text}"`, with quotes.'
     if wrong.expected.startswith("an array") and wrong.node.kind != "array":
         return "Put it into brackets: `[…]`."
-    return "Take the value from `params` or from what a read returned." if shown is not None else ""
+    return (
+        "Take the value from `params` or from what a read returned." if shown is not None else f"Give {wrong.expected}."
+    )
 
 
 # --- literals against schemas -----------------------------------------------------------------

@@ -147,7 +147,9 @@ class _Watch:
         if kind == "variable_declarator":
             return self._stored(parent.get("name"), held=held)
         if kind in {"assignment_expression", "augmented_assignment_expression"} and node.field == "right":
-            return self._stored(parent.get("left"), held=held)
+            fate = self._stored(parent.get("left"), held=held)
+            # What is assigned is the value of the assignment too: `return cache[id] ??= load(id)`.
+            return fate if fate is _Fate.WAITED or _is_pattern(parent.get("left")) else (parent, held)
         if kind == "for_in_statement" and node.field == "right" and not parent.has_token("await"):
             return _Fate.LOST if held is _Held.NO else self._stored(parent.get("left"), held=_Held.MAYBE)
         if kind == "await_expression" and held is _Held.YES:
@@ -202,7 +204,7 @@ class _Watch:
         """The promise goes into a variable: one use that waits is enough."""
         if target is None:
             return _Fate.WAITED
-        if target.kind in {"object_pattern", "array_pattern"}:
+        if _is_pattern(target):
             if held is _Held.NO:
                 self.hint = "Await it before taking it apart."
                 return _Fate.LOST
@@ -265,6 +267,10 @@ class _Watch:
         if name in {"map", "flatMap"} or (name == "from" and is_free(self.names, receiver, "Array")):
             return self._follow(call, held=_Held.YES)
         return _Fate.WAITED
+
+
+def _is_pattern(target: Node | None) -> bool:
+    return target is not None and target.kind in {"object_pattern", "array_pattern"}
 
 
 def _is_condition(node: Node) -> bool:

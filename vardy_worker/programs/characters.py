@@ -52,7 +52,11 @@ def check_characters(tree: Tree, findings: Findings) -> None:
             sign = wrong_sign(identifier_name(node).removeprefix("#"))
             if sign is not None:
                 message = f"JavaScript does not allow `{sign}` here."
-                hint = "Write strings with straight quotes: \" or '." if sign in _QUOTES else ""
+                hint = (
+                    "Write strings with straight quotes: \" or '."
+                    if sign in _QUOTES
+                    else "Write names with letters, digits, `_` and `$`."
+                )
                 findings.add("program.syntax", node, message, hint)
 
 

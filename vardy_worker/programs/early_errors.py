@@ -51,13 +51,13 @@ def check_grammar(tree: Tree, findings: Findings) -> None:
     hint = _bracket_hint(bracket, findings)
     for error in outermost[:_ERRORS_MAX]:
         if error.missing:
-            findings.add("program.syntax", error, f"{_missing_words(error)} is missing here.", hint)
+            findings.add("program.syntax", error, f"{_missing_words(error)} is missing here.", hint or "Add it.")
         elif bracket is not None and left_open and error.start <= bracket.start:
             findings.add("program.syntax", _end_of(tree), "The program ends too early.", hint)
         else:
             place = _deepest(error)
             message = f"JavaScript does not allow `{short_text(place)}` here."
-            findings.add("program.syntax", place, message, hint)
+            findings.add("program.syntax", place, message, hint or "Something before it is missing or wrong.")
 
 
 def _missing_words(error: Node) -> str:
@@ -166,5 +166,8 @@ def _check_jump(node: Node, findings: Findings) -> None:
         elif ancestor.kind in _LOOPS or (is_break and ancestor.kind == "switch_statement"):
             return
     word = "break" if is_break else "continue"
-    message = f"There is no label `{label.text}`." if label is not None else f"`{word}` stands outside of a loop."
-    findings.add("program.syntax", node, message, "")
+    if label is not None:
+        message, hint = f"There is no label `{label.text}`.", f"Put `{label.text}:` before the loop that is meant."
+    else:
+        message, hint = f"`{word}` stands outside of a loop.", "Use `return` to leave a function."
+    findings.add("program.syntax", node, message, hint)

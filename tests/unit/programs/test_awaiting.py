@@ -31,6 +31,12 @@ MAIL = "send_email({to: 'a', body: 'b'})"
             f"async () => {{ await {MAIL}; }}); return 1;"
         ),
         f"await ({MAIL}); return 1;",
+        "let p; return await (p = list_customers());",
+        (
+            "const seen = {}; const load = (id) => (seen[id] ??= get_customer({customer_id: id})); "
+            "return (await load(1)).name + (await load(1)).name;"
+        ),
+        "const seen = new Map(); const load = () => { let p; return p ||= list_customers(); }; return await load();",
         "return (await (await Promise.all([list_customers()]))[0]).length;",
         "const it = (async function* () { yield await list_customers(); })(); return (await it.next()).value;",
         f"return {MAIL};",
@@ -134,6 +140,9 @@ def test_calls_that_are_waited_for_pass(codes: Codes, body: str) -> None:
         "return params.ids.findLastIndex(async (id) => (await get_customer({customer_id: id})).active);",
         "return params.ids.sort(async (a, b) => (await get_customer({customer_id: a})).age - b);",
         f"let p; p = {MAIL}; return 1;",
+        f"let p; p ??= {MAIL}; return 1;",
+        "const seen = {}; if ((seen.a = list_customers())) return 1; return 2;",
+        "let p; return (p = list_customers()).length;",
         "const c = get_customer({customer_id: 1}); return c.name;",
         "const { name } = get_customer({customer_id: 1}); return name;",
         "return get_customer({customer_id: 1}).name;",

@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from vardy_worker.programs import FINDING_CODES, check, excerpt, functions_called
 from vardy_worker.programs.codes import FINDINGS_MAX
 
@@ -138,3 +140,28 @@ def test_checking_is_repeatable(shop: Catalogue) -> None:
     source = "async function run(params) { return x + y + eval('1'); }"
 
     assert check(source, shop) == check(source, shop)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return get_customer({customer_id: [1]});",
+        "return get_customer({customer_id: 'c' + params.id});",
+        "return get_customer({customer_id: !params.id});",
+        "return get_customer({customer_id: () => 1});",
+        "return get_customer({customer_id: {id: 1}});",
+        "const x = ; return 1;",
+        "return [1, 2;",
+        "return (1 + );",
+        "for (const x of [1]) { break outer; } return 1;",
+        "continue; return 1;",
+        "const a\u00b7\u00d7 = 1; return 1;",
+        "if (params.a { return 1; }",
+        "await this is wrong; return 1;",
+    ],
+)
+def test_every_finding_says_what_to_do(findings: Findings, body: str) -> None:
+    found = findings(f"async function run(params) {{\n  {body}\n}}")
+
+    assert found
+    assert all(finding.hint for finding in found)
