@@ -18,7 +18,7 @@ import pytest
 
 from tests.faults.conftest import ANA, SECONDS, Cluster, cluster_in
 from tests.support.deployment import KEY
-from tests.support.replication import Replicated, replicated
+from tests.support.replication import PASSWORD, SENTINEL_PASSWORD, Replicated, replicated
 from tests.support.waiting import eventually
 from vardy_worker.contracts.status import Status
 
@@ -134,6 +134,8 @@ def test_a_failover_under_load_loses_no_accepted_job_and_repeats_no_effect(
                 revived.callback(servers.revive(killed).stop)
                 servers.settle()
         assert [cluster.deployment.processes[name].pid for name in ("worker-1", "api")] == [worker, api]
+    for secret in (PASSWORD, SENTINEL_PASSWORD):
+        assert secret not in cluster.deployment.log()
 
 
 def fail_over_once(cluster: Cluster, servers: Replicated, vardy: Vardy, mark: str) -> None:
