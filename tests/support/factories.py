@@ -35,6 +35,9 @@ class StillClock:
     def monotonic(self) -> float:
         return self.at_ms / 1000
 
+    def move_to(self, now_ms: int) -> None:
+        self.at_ms = max(self.at_ms, now_ms)
+
     def forward(self, seconds: float) -> None:
         self.at_ms += int(seconds * 1000)
 

@@ -5,29 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.support.factories import NOW_MS, StillClock, planned_job, policy, queued_job, submission
-from vardy_worker.active_rules import ActiveRules
 from vardy_worker.contracts.base import safe_integers
 from vardy_worker.contracts.plan import Effect
 from vardy_worker.contracts.policy import ApprovalNeed, Verdict
 from vardy_worker.contracts.status import Status
-from vardy_worker.documents import CURRENT, RULES
 from vardy_worker.functions.runtime import FunctionRuntime
-from vardy_worker.leases import LeaseKeeper
 from vardy_worker.pipeline.commit import CommitPipeline
 from vardy_worker.pipeline.run import RunPipeline
 from vardy_worker.ports import Change, Changed
-from vardy_worker.rules import CelRules
 from vardy_worker.settings import load_settings
-from vardy_worker.store.memory_documents import MemoryDocuments
-from vardy_worker.store.memory_jobs import MemoryJobStore
-from vardy_worker.store.memory_queue import MemoryQueue
+from vardy_worker.testing.parts import Parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from vardy_worker import Functions
     from vardy_worker.contracts.job import JobRecord, Submission
-    from vardy_worker.ports import CallOutcome, FunctionCall, JobStore, Model, Sandbox
+    from vardy_worker.ports import CallOutcome, FunctionCall, Model, Sandbox
 
 ALLOW_ALL = "default: allow\n"
 
@@ -43,53 +37,31 @@ class InterruptedHost(FunctionRuntime):
         return super().call_many(calls, **limits)
 
 
-class WorkerParts:
+class WorkerParts(Parts):
     """Everything a pipeline needs. `store` may be replaced to make writes fail."""
 
-    def __init__(self, functions: Functions, *, rules: str = ALLOW_ALL, **settings: Any) -> None:
-        self.clock = StillClock()
-        self.store: JobStore = MemoryJobStore(self.clock)
-        self.documents = MemoryDocuments()
-        self.engine = CelRules()
-        self.rules = ActiveRules(self.documents, self.engine)
-        self.queue = MemoryQueue(self.clock)
-        self.host = InterruptedHost(functions, threads=4)
-        self.settings = load_settings(**{"model": "fake/model", **settings})
-        self.leases = LeaseKeeper(self.store, self.clock)
-        self.apply_rules(rules)
+    host: InterruptedHost
+    clock: StillClock
 
-    def apply_rules(self, text: str) -> None:
-        digest = self.engine.load(text, self.host.catalogue()).digest
-        self.documents.put(RULES, CURRENT, {"version": 0, "digest": digest, "text": text})
+    def __init__(self, functions: Functions, *, rules: str = ALLOW_ALL, **settings: Any) -> None:
+        super().__init__(
+            InterruptedHost(functions, threads=4),
+            clock=StillClock(),
+            settings=load_settings(**{"model": "fake/model", **settings}),
+        )
+        self.apply_rules(rules)
 
     @property
     def rules_digest(self) -> str:
         return self.rules.current().digest
 
     def committer(self, worker: str = "w1") -> CommitPipeline:
-        return CommitPipeline(
-            store=self.store,
-            host=self.host,
-            rules=self.rules,
-            leases=self.leases,
-            clock=self.clock,
-            settings=self.settings,
-            worker=worker,
-        )
+        self.worker = worker
+        return self.commits()
 
     def runner(self, model: Model, sandbox: Sandbox, worker: str = "w1") -> RunPipeline:
-        return RunPipeline(
-            store=self.store,
-            queue=self.queue,
-            host=self.host,
-            model=model,
-            sandbox=sandbox,
-            rules=self.rules,
-            leases=self.leases,
-            clock=self.clock,
-            settings=self.settings,
-            worker=worker,
-        )
+        self.worker = worker
+        return self.runs(model, sandbox)
 
     def submit(self, what: Submission, **fields: Any) -> JobRecord:
         """A queued job in the store."""
@@ -121,8 +93,3 @@ class WorkerParts:
             change = Change(made.id, frozenset({before}), after, set=written)
             assert isinstance(self.store.change(change), Changed)
         return self.job(made.id)
-
-    def job(self, job_id: str) -> JobRecord:
-        found = self.store.get(job_id)
-        assert found is not None
-        return found

@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 import time
+from typing import Protocol
+
+from vardy_worker.ports import Clock
+
+
+class Calendar(Clock, Protocol):
+    """A clock whose calendar a test moves."""
+
+    def move_to(self, now_ms: int) -> None:
+        """Moves the calendar on; a time in the past leaves it alone."""
 
 
 class MovableClock:

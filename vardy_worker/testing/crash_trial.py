@@ -75,7 +75,7 @@ class CrashTrial:
     def run(self, args: JsonObject, user: User | None) -> None:
         """Submits, commits, and settles the effect. Raises `ValueError` when there is nothing to commit."""
         asks = user or User(id="requester", roles=self.spec.roles)
-        self._job_id = self._parts.submit(Submission(request="Scripted.", params=args, user=asks))
+        self._job_id = self._parts.new_job(Submission(request="Scripted.", params=args, user=asks))
         self._host.meanwhile = self._deliver_again
         program = f"async function run(params) {{\n  await {self._function}(params);\n  return null;\n}}"
         self._survive(lambda: self._parts.deliver(ScriptedModel([program]), _OneCall(self._function, args)))

@@ -84,13 +84,16 @@ class Harness:
         self._parts = Parts(host, clock=clock, settings=made)
         self._sandbox = LazySandbox(guest_memory_mib_max=made.limits.guest_memory_mib_max)
         self._user = _person(user)
+        self._is_open = False
         self.apply_rules(rules)
 
     def __enter__(self) -> Self:
         self._parts.host.start()
+        self._is_open = True
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._is_open = False
         self._sandbox.close()
         self._parts.leases.stop()
         self._parts.host.stop()
@@ -102,7 +105,6 @@ class Harness:
         program: Text | Sequence[Text] | None = None,
         *,
         recipe: str | None = None,
-        request: str = "Scripted.",
         params: JsonObject | None = None,
         user: Person | None = None,
         mode: str = "execute",
@@ -116,7 +118,6 @@ class Harness:
             program: what the model answers: the source alone, or with prose and fences around
                 it. Several are its answers in order, for repairs; the last is repeated.
             recipe: the name of a saved recipe, in place of a program.
-            request: what is asked, in words. Nothing depends on it here.
             params: what the program gets.
             user: who asks.
             mode: `execute`, or `plan`: the plan is made, nothing is executed.
@@ -129,7 +130,10 @@ class Harness:
         """
         if (program is None) == (recipe is None):
             raise RequestError("Give exactly one of program and recipe.")
-        given = {"request": request} if recipe is None else {"recipe": recipe}
+        if not self._is_open:
+            msg = "Use the Harness in a with block, which starts the functions' hooks and ends its processes."
+            raise RuntimeError(msg)
+        given = {"request": "Scripted."} if recipe is None else {"recipe": recipe}
         submission = _submission(
             **given,
             params=params or {},
@@ -139,7 +143,7 @@ class Harness:
             execution_repairs=execution_repairs,
             limits=dict(limits or {}),
         )
-        job_id = self._parts.submit(submission, None if recipe is None else self._recipe(recipe))
+        job_id = self._parts.new_job(submission, None if recipe is None else self._recipe(recipe))
         answers = [program] if isinstance(program, str | Path) else list(program or [""])
         self._parts.deliver(ScriptedModel([_read(answer) for answer in answers]), self._sandbox)
         if self._sandbox.failure is not None:

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from vardy_worker.contracts.job import Submission
     from vardy_worker.contracts.recipe import Recipe
-    from vardy_worker.ports import Change, FunctionHost, Model, Sandbox
-    from vardy_worker.testing.clock import MovableClock
+    from vardy_worker.ports import Change, FunctionHost, JobStore, Model, Sandbox
+    from vardy_worker.testing.clock import Calendar
 
 OWNER = "test"
 """Who submits every job."""
@@ -73,12 +73,13 @@ class Parts:
     `deliver` takes the messages that are there, as a worker would; `worker` is its name.
     """
 
-    def __init__(self, host: FunctionHost, *, clock: MovableClock, settings: Settings) -> None:
+    def __init__(self, host: FunctionHost, *, clock: Calendar, settings: Settings) -> None:
         self.host = host
         self.clock = clock
         self.settings = settings
-        self.store = MemoryJobStore(clock)
-        self.documents = MemoryDocuments(self.store.audit)
+        memory = MemoryJobStore(clock)
+        self.store: JobStore = memory
+        self.documents = MemoryDocuments(memory.audit)
         self.queue = MemoryQueue(clock)
         self.engine = CelRules()
         self.rules = ActiveRules(self.documents, self.engine)
@@ -88,7 +89,7 @@ class Parts:
         self.next_worker()
         self.reconciler = Reconciler(
             store=self.store,
-            audit=self.store.audit,
+            audit=memory.audit,
             queue=self.queue,
             presence=MemoryPresence(clock),
             clock=clock,
@@ -106,7 +107,7 @@ class Parts:
         digest = self.engine.load(text, self.host.catalogue()).digest
         self.documents.put(RULES, CURRENT, {"digest": digest, "text": text, "applied_at_ms": self.clock.now_ms()})
 
-    def submit(self, submission: Submission, recipe: Recipe | None = None) -> str:
+    def new_job(self, submission: Submission, recipe: Recipe | None = None) -> str:
         """Stores a job, and tells the workers of it; its id."""
         now_ms = self.clock.now_ms()
         job = JobRecord(

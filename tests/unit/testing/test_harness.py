@@ -334,3 +334,10 @@ def test_a_request_that_is_wrong_is_refused(harness: Harness) -> None:
 def test_rules_that_do_nothing_are_warned_of(functions: Functions) -> None:
     rules = RULES + "  - {name: nobody, on: [write_note], when: 'false', then: block}\n"
     assert [warning.rule for warning in Harness(functions, rules=rules).rule_warnings()] == ["nobody"]
+
+
+def test_without_a_with_block_nothing_runs(functions: Functions) -> None:
+    harness = Harness(functions, rules=RULES)
+    assert "declare function write_note(" in harness.prompt("note it")
+    with pytest.raises(RuntimeError, match="with block"):
+        harness.run(NOTES, params={"texts": []})
