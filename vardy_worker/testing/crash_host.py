@@ -11,6 +11,7 @@ from asyncio import to_thread
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from vardy_worker.contracts.ids import new_id
@@ -21,7 +22,7 @@ from vardy_worker.ports import CallFailed, CallOk, CallUnknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from types import CodeType, FrameType
+    from types import FrameType
 
     from vardy_worker.ports import CallOutcome, FunctionCall
 
@@ -55,21 +56,30 @@ class CallMade:
     ended: str
 
 
-def own_code(call: Callable[..., Any]) -> CodeType | None:
-    """The code of a function, whatever decorators are around it; None where it has none in Python."""
+def own_codes(call: Callable[..., Any]) -> frozenset[CodeType]:
+    """The code of a function, whatever decorators are around it, and of what is defined inside it."""
     inner: Any = inspect.unwrap(call)
     if not hasattr(inner, "__code__"):
         inner = inspect.getattr_static(type(inner), "__call__", None)
-    code: CodeType | None = getattr(inner, "__code__", None)
-    return code
+    found: set[CodeType] = set()
+    waiting = [getattr(inner, "__code__", None)]
+    while waiting:
+        code = waiting.pop()
+        if isinstance(code, CodeType):
+            found.add(code)
+            waiting.extend(code.co_consts)
+    return frozenset(found)
 
 
 def lines_of(call: Callable[..., Any]) -> tuple[int, ...]:
     """The lines of a function's own code at which it may be cut, in order."""
-    code = own_code(call)
-    if code is None:
-        return ()
-    return tuple(sorted({line for *_, line in code.co_lines() if line is not None and line > code.co_firstlineno}))
+    found = {
+        line
+        for code in own_codes(call)
+        for *_, line in code.co_lines()
+        if line is not None and line > code.co_firstlineno
+    }
+    return tuple(sorted(found))
 
 
 class CrashHost(FunctionRuntime):
@@ -199,13 +209,13 @@ class CrashHost(FunctionRuntime):
     @contextmanager
     def _cutting(self, call: Callable[..., Any]) -> Iterator[None]:
         """Ends the function before its line is executed, the first time that it gets there."""
-        code = own_code(call)
         if self._line is None or self._cut.is_set():
             yield
             return
+        codes = own_codes(call)
 
         def trace(frame: FrameType, event: str, _: object) -> Any:
-            if frame.f_code is not code:
+            if frame.f_code not in codes:
                 return None
             if event == "line" and frame.f_lineno == self._line and not self._cut.is_set():
                 self._cut.set()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -263,6 +264,54 @@ def test_each_line_is_a_point_and_one_that_is_not_reached_says_so() -> None:
     assert not known.happened
     assert [call.ended for call in known.calls] == ["returned"]
     assert str(lines[1]) == f"lost-in-call-line-{lines[1].line}"
+
+
+def test_functions_inside_it_and_decorators_around_it_are_no_obstacle() -> None:
+    moved: list[int] = []
+    functions = Functions()
+
+    def logged(call: Callable[..., str]) -> Callable[..., str]:
+        @functools.wraps(call)
+        def wrapper(*args: Any, **kwargs: Any) -> str:
+            return call(*args, **kwargs)
+
+        return wrapper
+
+    @functions.write
+    @logged
+    def pay(cents: int) -> str:
+        """Pay."""
+
+        def move() -> str:
+            moved.append(cents)
+            return f"{cents}"
+
+        return move()
+
+    reports = [p.check({"cents": 5}, applied=lambda: len(moved)) for p in crash_points(functions, "pay") if p.line]
+    assert [(report.happened, report.applied) for report in reports] == [(True, 1)] * 4
+    assert [report.operator[0] for report in reports] == [
+        "resolve not done",
+        "resolve not done",
+        "resolve done",
+        "resolve not done",
+    ]
+
+
+def test_an_object_that_is_called_is_no_obstacle() -> None:
+    class Pay:
+        """Pays."""
+
+        def __call__(self, cents: int) -> str:
+            """Pay."""
+            bank.moved.append("x")
+            return f"{cents}"
+
+    bank, functions = Bank(), Functions()
+    functions.write(name="pay")(Pay())
+    reports, problems = outcomes(functions, bank)
+    assert problems == {}
+    assert len([report for report in reports.values() if report.point.line]) == 2
 
 
 def test_a_short_timeout_is_no_obstacle() -> None:
