@@ -1,4 +1,4 @@
-"""The composition root of a worker: the only module that names concrete classes.
+"""The composition root of a worker. Beside it, only `testing` names concrete classes.
 
 What a queue does not need is not even imported: a worker for commits alone has neither
 a model nor a sandbox in reach.
