@@ -48,7 +48,9 @@ class Submission(Contract):
     user: User
     mode: Mode = Mode.EXECUTE
     functions: tuple[str, ...] | None = Field(None, description="narrows the functions further")
-    execution_repairs: int = Field(0, ge=0, le=3)
+    execution_repairs: int = Field(
+        0, ge=0, le=3, description="how often the model may mend a program that failed while it ran"
+    )
     metadata: dict[str, str] = Field(default_factory=dict, max_length=50)
     limits: dict[str, float] = Field(default_factory=dict, description="lower limits for this job, by name")
 

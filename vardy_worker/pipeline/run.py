@@ -166,10 +166,9 @@ class RunInHand:
             if isinstance(outcome, Executed):
                 self._plan(outcome)
                 return
-            status = JOB_ERRORS[outcome.error.code]
-            repairable = status is Status.EXECUTION_ERROR and self.job.recipe is None and repairs_left > 0
-            if not repairable:
-                self.settle(status, error=outcome.error)
+            may_repair = self.job.recipe is None and repairs_left > 0
+            if not may_repair or not _is_worth_a_repair(outcome.error):
+                self.settle(JOB_ERRORS[outcome.error.code], error=outcome.error)
                 return
             repairs_left -= 1
             program = generate_program(self, failed=outcome)
@@ -371,3 +370,8 @@ class RunInHand:
         return {
             name: getattr(self.job, name) for name in ("calls", "warnings", "timings", "usage", "attempts", "program")
         }
+
+
+def _is_worth_a_repair(error: ErrorInfo) -> bool:
+    """Whether another program may do better: it failed itself, or gave a call arguments that do not fit."""
+    return error.code == "validation.arguments" or JOB_ERRORS[error.code] is Status.EXECUTION_ERROR

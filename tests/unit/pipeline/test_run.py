@@ -316,6 +316,29 @@ def test_an_execution_error_is_repaired_as_often_as_the_request_allows(parts: Wo
     assert len(model.requests) == 3
 
 
+def test_arguments_that_turn_out_wrong_are_repaired_with_the_field_and_what_it_expects(parts: WorkerParts) -> None:
+    model = AnsweringModel(fenced(READS), fenced(READS))
+    plays = [lambda guest: guest.call("count_orders", city=7) and threw(0), lambda _: 1]
+    job = run(parts, *plays, model=model, execution_repairs=1)
+    assert job.status is Status.SUCCESS
+    assert "`city` must be a string" in model.requests[1].messages[-1].content
+
+
+def test_wrong_arguments_of_a_write_that_are_caught_are_repaired_too(parts: WorkerParts) -> None:
+    model = AnsweringModel(fenced(WRITES), fenced(READS))
+    job = run(parts, lambda guest: guest.call("pay", amount="much"), lambda _: 1, model=model, execution_repairs=1)
+    assert (job.status, job.plan) == (Status.SUCCESS, None)
+    assert len(model.requests) == 2
+
+
+@pytest.mark.parametrize("city", ["Atlantis", "Hell"])
+def test_what_a_function_reports_is_not_repaired(parts: WorkerParts, city: str) -> None:
+    model = AnsweringModel(fenced(READS), fenced(READS))
+    job = run(parts, lambda guest: guest.call("count_orders", city=city) and threw(0), model=model, execution_repairs=3)
+    assert job.status is Status.FUNCTION_ERROR
+    assert len(model.requests) == 1
+
+
 def test_the_answer_to_a_repair_has_the_attempts_of_a_first_answer(parts: WorkerParts) -> None:
     model = AnsweringModel(fenced(READS), fenced(UNKNOWN), fenced(READS))
     job = run(parts, lambda _: threw(), lambda _: 1, model=model, execution_repairs=1)
