@@ -21,17 +21,10 @@
 --     | {"moved"}
 
 -- include: audit
+-- include: send
 
 local job = KEYS[1]
 local token, id, prefix = ARGV[1], ARGV[2], ARGV[3]
-local UNPACK_MAX = 1000
-
--- One command over `count` arguments from `first` on; long ones in pieces, as Lua's stack is small.
-local function send(command, key, first, count)
-  for from = first, first + count - 1, UNPACK_MAX do
-    redis.call(command, key, unpack(ARGV, from, math.min(from + UNPACK_MAX, first + count) - 1))
-  end
-end
 
 local now = redis.call('HMGET', job, 'status', 'version', 'fence', 'created_at_ms', 'cancel_requested_by', '_receipts')
 if not now[1] then
