@@ -18,7 +18,7 @@ from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.job import JobFilter
 from vardy_worker.contracts.journal import EffectRecord, EffectState
 from vardy_worker.contracts.status import Status
-from vardy_worker.ports import Change, Changed, Claimed, Conflict, NotClaimed
+from vardy_worker.ports import Change, Changed, Claimed, Conflict, IdempotencyClaim, NotClaimed
 from vardy_worker.store.connection import connect
 from vardy_worker.store.keys import Keys
 from vardy_worker.store.redis_jobs import RedisJobStore
@@ -214,6 +214,18 @@ def test_a_read_only_replica_refuses_with_a_clear_reason(own_client: Redis) -> N
         store.change(Change(job.id, QUEUED, Status.RUNNING))
     with pytest.raises(StoreUnavailable, match="read-only replica"):
         store.change(Change(job.id, QUEUED, Status.RUNNING, durable=True))
+
+
+def test_a_replica_that_has_nothing_to_write_is_not_taken_for_the_primary(own_client: Redis) -> None:
+    store = RedisJobStore(own_client, "vardy", replicas=1)
+    job, claim = queued_job(), IdempotencyClaim(scope="s", key="k", body_sha256="b")
+    with pytest.raises(StoreUnavailable, match="0 of 1 replicas"):
+        store.submit(job, claim, due_at_ms=NOW_MS)
+    own_client.replicaof("127.0.0.1", "1")
+    old_connection = own_client.client_id()
+    with pytest.raises(StoreUnavailable, match="read-only replica"):
+        store.submit(job, claim, due_at_ms=NOW_MS)
+    assert own_client.client_id() != old_connection
 
 
 def test_after_a_failover_new_connections_are_made(own_client: Redis) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.factories import queued_job
-from tests.support.replication import SERVICE, Replicated, replicated
+from tests.support.replication import SERVICE, Replicated, port_of, replicated
 from tests.support.waiting import eventually
 from tests.support.worlds import submitted
 from vardy_api.cli.checkup import Level
@@ -31,6 +31,7 @@ from vardy_worker.store.connection import connect, connect_async
 from vardy_worker.store.feed import RedisChangeFeed
 from vardy_worker.store.redis_documents import RedisDocuments
 from vardy_worker.store.redis_jobs import RedisJobStore
+from vardy_worker.store.sentinel import PrimaryFinder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,6 +95,16 @@ def test_a_sentinel_that_is_down_is_passed_over(servers: Replicated) -> None:
             assert await client.ping()
 
     asyncio.run(ping())
+
+
+def test_a_server_that_is_no_primary_any_more_is_not_read(servers: Replicated, monkeypatch: pytest.MonkeyPatch) -> None:
+    replica = ("127.0.0.1", port_of(servers.replicas[0]))
+    with closing(connect(servers.url)) as client:
+        monkeypatch.setattr(PrimaryFinder, "discover_master", lambda *_: replica)
+        with pytest.raises(StoreUnavailable, match="cannot be reached"):
+            RedisJobStore(client, "vardy").version("job_1")
+        monkeypatch.undo()
+        assert RedisJobStore(client, "vardy").version("job_1") is None
 
 
 def test_writes_that_wait_for_a_replica_are_refused_while_none_follows(

@@ -12,8 +12,9 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from redis import ConnectionPool
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
-from redis.sentinel import SentinelConnectionPool
+from redis.sentinel import SentinelConnectionPool, SentinelManagedConnection, SentinelManagedSSLConnection
 
 if TYPE_CHECKING:
     from redis.connection import Connection
@@ -77,6 +78,26 @@ class HastyPool(WaryPool):
             if self._trying == threading.get_ident():
                 self._trying = None
             self._known.notify_all()
+
+
+class PrimaryConnection(SentinelManagedConnection):
+    """A connection that makes sure to lead to a primary: what Sentinels say may be old by a moment.
+
+    A replica would answer reads, with what was true once, until the first write is refused.
+    """
+
+    def on_connect_check_health(self, check_health: bool = True) -> None:
+        """Greets the server. Raises redis-py's `ConnectionError` where it is no primary."""
+        super().on_connect_check_health(check_health=check_health)
+        # Every user may say HELLO; ROLE is for administrators.
+        self.send_command("HELLO", "2", check_health=False)  # type: ignore[no-untyped-call] # redis-py has no types here
+        if b"master" not in self.read_response():
+            msg = "the server is no primary any more"
+            raise RedisConnectionError(msg)
+
+
+class PrimaryTlsConnection(PrimaryConnection, SentinelManagedSSLConnection):
+    """The same over TLS."""
 
 
 class WarySentinelPool(WaryPool, SentinelConnectionPool):

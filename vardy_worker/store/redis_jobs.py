@@ -59,7 +59,6 @@ RECEIPTS_BYTES: Final = 512
 """How much of a record its receipts may take: about twenty changes."""
 
 
-
 class RedisJobStore:
     """The `JobStore` port on Redis or Valkey.
 
@@ -365,4 +364,3 @@ def _retain_arg(change: Change) -> Arg:
 
 def _status(stored: bytes) -> Status:
     return Status(stored.decode().strip('"'))
-

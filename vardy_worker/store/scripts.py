@@ -86,7 +86,8 @@ class Scripts:
                 reply, waits = self._piped("EVAL", text, keys, args, fsync=fsync)
             for answer in (reply, *waits[int(fsync) :]):
                 if isinstance(answer, Exception):
-                    raise answer
+                    # A script that found nothing to write is not refused by a replica; the wait behind it is.
+                    raise ReadOnlyError(str(answer)) if "replica instances" in str(answer) else answer
             if fsync:
                 self._need_synced(waits[0])
         if self._replicas:

@@ -16,7 +16,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, RedisError
 from redis.retry import Retry
 
-from vardy_worker.store.pool import HastySentinelPool, WarySentinelPool
+from vardy_worker.store.pool import HastySentinelPool, PrimaryConnection, PrimaryTlsConnection, WarySentinelPool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -127,8 +127,9 @@ class AsyncPrimaryFinder:
 
 def primary_client(address: SentinelAddress, options: Mapping[str, Any], *, hasty: bool) -> Redis:
     """A client whose every new connection goes to the primary of that moment. `hasty`: see `HastyPool`."""
+    kind = PrimaryConnection if address.tls is None else PrimaryTlsConnection
     pool = (HastySentinelPool if hasty else WarySentinelPool)(
-        address.service, PrimaryFinder(address), **_pool_options(address, options)
+        address.service, PrimaryFinder(address), connection_class=kind, **_pool_options(address, options)
     )
     return Redis.from_pool(pool)
 

@@ -88,7 +88,7 @@ def test_the_broker_gets_every_sentinel_with_the_primarys_credentials() -> None:
 def test_tls_holds_for_sentinels_and_primary_of_store_and_broker() -> None:
     url = "rediss+sentinel://h/main?ssl_ca_certs=/ca.pem"
     pool = connect(url).connection_pool
-    assert pool.connection_class.__name__ == "SentinelManagedSSLConnection"
+    assert pool.connection_class.__name__ == "PrimaryTlsConnection"
     assert pool.connection_kwargs["ssl_ca_certs"] == "/ca.pem"
     celery = make_celery(load_settings(redis_url=url))
     sentinels = celery.conf.broker_transport_options["sentinel_kwargs"]
