@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 THREADS = 4
 HOLD_SECONDS_MAX = 60.0
 """A call that is held back goes on by itself after this time."""
+OVERLAP_SECONDS_MAX = 0.25
+"""The next call may wait for the one that is held back, as for a lock: after this time that one goes on."""
 
 
 class WorkerLost(BaseException):
@@ -94,8 +96,10 @@ class CrashHost(FunctionRuntime):
         self._moment = moment
         self._line = line
         self._is_first = True
+        self._entered = threading.Event()
         self._cut = threading.Event()
         self._held = threading.Event()
+        self._met = threading.Event()
         self._goes_on = threading.Event()
         self._ended = threading.Event()
         self._late: threading.Thread | None = None
@@ -110,11 +114,15 @@ class CrashHost(FunctionRuntime):
             return []
         (call,) = calls
         if not self._is_first:
+            overlap = threading.Timer(OVERLAP_SECONDS_MAX, self._goes_on.set)
+            overlap.start()
             outcome = self._make(call, bounds)
+            overlap.cancel()
+            overlap.join()
             self.let_go()
             return [outcome]
         self._is_first = False
-        if self._moment is not Moment.LOST_IN_CALL:
+        if self._line is None:
             self.happened.set()
         return [self._first(call, bounds)]
 
@@ -150,10 +158,20 @@ class CrashHost(FunctionRuntime):
                 return _unknown("function.crashed", call) if isinstance(outcome, CallOk) else outcome
 
     def _time_out(self, call: FunctionCall, bounds: dict[str, Any]) -> CallOutcome:
-        """Gives the call up once it has begun; it goes on when `let_go` says so."""
-        self._late = threading.Thread(target=self._make, args=(call, bounds), name="vardy-late-call", daemon=True)
+        """Gives the call up where it is held back; it goes on when `let_go` says so."""
+        outcomes: list[CallOutcome] = []
+
+        def make() -> None:
+            outcomes.append(self._make(call, bounds))
+            self._met.set()
+
+        self._late = threading.Thread(target=make, name="vardy-late-call", daemon=True)
         self._late.start()
-        self._held.wait(HOLD_SECONDS_MAX)
+        self._met.wait(HOLD_SECONDS_MAX)
+        if not self._held.is_set():
+            # It never came to its line.
+            return outcomes[0]
+        self.happened.set()
         return _unknown("function.timeout", call)
 
     def _make(self, call: FunctionCall, bounds: dict[str, Any]) -> CallOutcome:
@@ -171,45 +189,50 @@ class CrashHost(FunctionRuntime):
 
             @functools.wraps(call)
             async def observed_async(*args: Any, **kwargs: Any) -> Any:
-                is_held = self._takes_hold()
+                is_first = self._enters()
                 try:
-                    if is_held:
-                        await to_thread(self._goes_on.wait, HOLD_SECONDS_MAX)
-                    with self._cutting(call):
+                    if is_first and self._is_held_before():
+                        await to_thread(self._hold)
+                    with self._traced(call, is_first=is_first):
                         return await call(*args, **kwargs)
                 finally:
-                    self._end(is_held=is_held)
+                    if is_first:
+                        self._ended.set()
 
             return observed_async
 
         @functools.wraps(call)
         def observed(*args: Any, **kwargs: Any) -> Any:
-            is_held = self._takes_hold()
+            is_first = self._enters()
             try:
-                if is_held:
-                    self._goes_on.wait(HOLD_SECONDS_MAX)
-                with self._cutting(call):
+                if is_first and self._is_held_before():
+                    self._hold()
+                with self._traced(call, is_first=is_first):
                     return call(*args, **kwargs)
             finally:
-                self._end(is_held=is_held)
+                if is_first:
+                    self._ended.set()
 
         return observed
 
-    def _takes_hold(self) -> bool:
-        """Whether this call is the one that is held back."""
-        if self._moment is not Moment.TIMED_OUT or self._held.is_set():
-            return False
-        self._held.set()
-        return True
+    def _enters(self) -> bool:
+        """Whether this call is the first that reaches the function."""
+        is_first = not self._entered.is_set()
+        self._entered.set()
+        return is_first
 
-    def _end(self, *, is_held: bool) -> None:
-        if is_held:
-            self._ended.set()
+    def _is_held_before(self) -> bool:
+        return self._moment is Moment.TIMED_OUT and self._line is None
+
+    def _hold(self) -> None:
+        self._held.set()
+        self._met.set()
+        self._goes_on.wait(HOLD_SECONDS_MAX)
 
     @contextmanager
-    def _cutting(self, call: Callable[..., Any]) -> Iterator[None]:
-        """Ends the function before its line is executed, the first time that it gets there."""
-        if self._line is None or self._cut.is_set():
+    def _traced(self, call: Callable[..., Any], *, is_first: bool) -> Iterator[None]:
+        """Meets the moment before the line is executed, the first time that the first call gets there."""
+        if self._line is None or not is_first:
             yield
             return
         codes = own_codes(call)
@@ -217,9 +240,8 @@ class CrashHost(FunctionRuntime):
         def trace(frame: FrameType, event: str, _: object) -> Any:
             if frame.f_code not in codes:
                 return None
-            if event == "line" and frame.f_lineno == self._line and not self._cut.is_set():
-                self._cut.set()
-                raise WorkerLost
+            if event == "line" and frame.f_lineno == self._line:
+                self._meet()
             return trace
 
         before = sys.gettrace()
@@ -231,6 +253,13 @@ class CrashHost(FunctionRuntime):
             raise FunctionError("The worker was lost.") from None
         finally:
             sys.settrace(before)
+
+    def _meet(self) -> None:
+        if self._moment is Moment.TIMED_OUT and not self._held.is_set():
+            self._hold()
+        elif self._moment is Moment.LOST_IN_CALL and not self._cut.is_set():
+            self._cut.set()
+            raise WorkerLost
 
 
 class _Observed(Functions):

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 _SENTENCES: Final = {
     Moment.LOST_BEFORE_CALL: "the worker was lost before the call",
-    Moment.LOST_IN_CALL: "the worker was lost in the call, before line {line}",
+    Moment.LOST_IN_CALL: "the worker was lost in the call",
     Moment.LOST_AFTER_CALL: "the worker was lost after the call, before its outcome was written",
     Moment.DELIVERED_AGAIN: "the message was delivered again, during the call and after the commit",
     Moment.REFUSED_ONCE: "the first try failed before the call, and was repeated",
     Moment.ANSWER_LOST: "the function did its work, and its answer was lost",
-    Moment.TIMED_OUT: "the call timed out, and went on in the background after the next one",
+    Moment.TIMED_OUT: "the call timed out, and went on in the background after the next one had ended",
 }
 
 
@@ -61,7 +61,8 @@ class CrashPoint:
     @property
     def sentence(self) -> str:
         """What happens, in words."""
-        return _SENTENCES[self.moment].format(line=self.line)
+        where = "" if self.line is None else f" (before line {self.line})"
+        return _SENTENCES[self.moment] + where
 
     def check(
         self, args: JsonObject, *, applied: Callable[[], int] | None = None, user: User | None = None
@@ -106,10 +107,14 @@ def crash_points(functions: Functions, function: str) -> tuple[CrashPoint, ...]:
         raise ValueError(f"There is no function {function!r}; there are: {', '.join(each.name for each in functions)}.")
     if registered.kind is not FunctionKind.WRITE:
         raise ValueError(f"{function} is a read; only writes are committed.")
+    lines = lines_of(registered.call)
+    at_lines = {
+        Moment.LOST_IN_CALL: lines,
+        # An async function shares its thread with the next call, so it is held back at its start alone.
+        Moment.TIMED_OUT: (None,) if registered.is_async else (None, *lines),
+    }
     return tuple(
-        CrashPoint(functions, function, moment, line)
-        for moment in Moment
-        for line in (lines_of(registered.call) if moment is Moment.LOST_IN_CALL else (None,))
+        CrashPoint(functions, function, moment, line) for moment in Moment for line in at_lines.get(moment, (None,))
     )
 
 

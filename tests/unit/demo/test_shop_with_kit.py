@@ -38,7 +38,16 @@ def test_every_write_is_tested_here() -> None:
     assert set(WRITES) == {function.name for function in functions if function.kind.value == "write"}
 
 
-@pytest.mark.parametrize("point", [p for name in WRITES for p in crash_points(functions, name)], ids=str)
+# Calls that overlap wait for the one transaction that all writes share, so one function of them will do.
+POINTS = [
+    point
+    for name in WRITES
+    for point in crash_points(functions, name)
+    if name == "refund_payment" or not (point.moment == "timed-out" and point.line)
+]
+
+
+@pytest.mark.parametrize("point", POINTS, ids=str)
 def test_every_write_is_applied_exactly_once(point: CrashPoint) -> None:
     args, rows = WRITES[point.function]
 

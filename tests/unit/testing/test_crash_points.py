@@ -20,6 +20,7 @@ class Bank:
     moved: list[str] = field(default_factory=list)
     keys: dict[str, str] = field(default_factory=dict)
     contexts: list[CallContext] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def count(self) -> int:
         return len(self.moved)
@@ -27,8 +28,12 @@ class Bank:
     def move_once(self, key: str) -> None:
         """The change and its key in one transaction."""
         if key not in self.keys:
-            self.keys[key] = "known"
-            self.moved.append("x")
+            self.move(key)
+
+    def move(self, key: str) -> None:
+        """The same, without a look at the key."""
+        self.keys[key] = "known"
+        self.moved.append("x")
 
 
 def write(bank: Bank, kind: str, **options: Any) -> Functions:
@@ -99,6 +104,27 @@ def key_last(bank: Bank) -> Callable[..., str]:
     return pay
 
 
+def key_looked_up_apart(bank: Bank) -> Callable[..., str]:
+    def pay(context: CallContext, cents: int) -> str:
+        """Wrong: right by itself, but two calls at once both find no key."""
+        if context.idempotency_key not in bank.keys:
+            bank.move(context.idempotency_key)
+        return f"{cents}"
+
+    return pay
+
+
+def under_a_lock(bank: Bank) -> Callable[..., str]:
+    def pay(context: CallContext, cents: int) -> str:
+        """Right: whoever comes second waits."""
+        with bank.lock:
+            if context.idempotency_key not in bank.keys:
+                bank.move(context.idempotency_key)
+        return f"{cents}"
+
+    return pay
+
+
 def refuses_known_keys(bank: Bank) -> Callable[..., str]:
     def pay(context: CallContext, cents: int) -> str:
         """Wrong: a known key is refused instead of answered."""
@@ -145,6 +171,8 @@ KINDS = {
         async_without_key,
         key_first,
         key_last,
+        key_looked_up_apart,
+        under_a_lock,
         refuses_known_keys,
         fails_after_the_change,
         pays_twice_at_once,
@@ -206,17 +234,32 @@ def test_a_function_that_only_says_that_it_is_idempotent_is_caught(kind: str) ->
 def test_a_key_that_is_remembered_too_early_loses_the_effect() -> None:
     bank = Bank()
     _, problems = outcomes(write(bank, "key_first", idempotent=True), bank)
-    [(name, said)] = problems.items()
-    assert name.startswith("lost-in-call-line-")
+    [said] = [said for name, said in problems.items() if name.startswith("lost-in-call-line-")]
     assert "its effect was lost" in said
 
 
 def test_a_key_that_is_remembered_too_late_applies_it_twice() -> None:
     bank = Bank()
     _, problems = outcomes(write(bank, "key_last", idempotent=True), bank)
-    [(name, said)] = problems.items()
-    assert name.startswith("lost-in-call-line-")
+    [said] = [said for name, said in problems.items() if name.startswith("lost-in-call-line-")]
     assert "applied 2 times" in said
+
+
+def test_a_key_that_is_looked_up_apart_lets_a_late_call_through() -> None:
+    bank = Bank()
+    _, problems = outcomes(write(bank, "key_looked_up_apart", idempotent=True), bank)
+    [(name, said)] = problems.items()
+    assert name.startswith("timed-out-line-")
+    assert "applied 2 times" in said
+    assert "went on in the background" in said
+
+
+def test_a_lock_makes_the_next_call_wait_and_holds_nothing_up() -> None:
+    bank = Bank()
+    reports, problems = outcomes(write(bank, "under_a_lock", idempotent=True), bank)
+    assert problems == {}
+    late = [report for name, report in reports.items() if name.startswith("timed-out-line-") and report.happened]
+    assert {tuple(sorted(call.attempt for call in report.calls)) for report in late} == {(1, 2)}
 
 
 def test_a_repeated_call_that_is_refused_is_no_answer() -> None:
@@ -288,7 +331,11 @@ def test_functions_inside_it_and_decorators_around_it_are_no_obstacle() -> None:
 
         return move()
 
-    reports = [p.check({"cents": 5}, applied=lambda: len(moved)) for p in crash_points(functions, "pay") if p.line]
+    reports = [
+        p.check({"cents": 5}, applied=lambda: len(moved))
+        for p in crash_points(functions, "pay")
+        if p.moment is Moment.LOST_IN_CALL
+    ]
     assert [(report.happened, report.applied) for report in reports] == [(True, 1)] * 4
     assert [report.operator[0] for report in reports] == [
         "resolve not done",
@@ -311,7 +358,7 @@ def test_an_object_that_is_called_is_no_obstacle() -> None:
     functions.write(name="pay")(Pay())
     reports, problems = outcomes(functions, bank)
     assert problems == {}
-    assert len([report for report in reports.values() if report.point.line]) == 2
+    assert len([report for report in reports.values() if report.point.moment is Moment.LOST_IN_CALL]) == 2
 
 
 def test_a_short_timeout_is_no_obstacle() -> None:
