@@ -15,7 +15,7 @@ from vardy_worker.contracts.view import approvers
 from vardy_worker.logs import get_logger
 from vardy_worker.pipeline.counting import corrected, count
 from vardy_worker.pipeline.settle import apply, job_settled, settled
-from vardy_worker.ports import Change, Claimed
+from vardy_worker.ports import Change, Changed, Claimed, Conflict
 from vardy_worker.stages.commit import (
     AllDone,
     CancelledBefore,
@@ -140,28 +140,48 @@ class CommitPipeline:
         outcome = committer.walk()
         spent_ms = (self.clock.monotonic() - started) * 1000
         timings = job.timings.model_copy(update={"commit": job.timings.commit + spent_ms})
+        if isinstance(outcome, TryAgain):
+            cancelled = self._put_off(job, committer, outcome, timings)
+            if cancelled is None:
+                log.info("commit.ended", status=Status.COMMITTING, ms=round(spent_ms, 1))
+                return
+            outcome = cancelled
         match outcome:
             case AllDone():
                 change = self._done(job, committer, outcome, timings)
-            case TryAgain():
-                change = Change(
-                    job_id=job.id,
-                    expect_status=COMMITTING,
-                    expect_fence=committer.fence,
-                    set={"not_before_ms": outcome.at_ms, "timings": timings},
-                    effects=outcome.unwritten.effects,
-                    journal=outcome.unwritten.journal,
-                    events=outcome.unwritten.events,
-                    due_at_ms=outcome.at_ms,
-                    release=True,
-                    durable=self.settings.journal_fsync,
-                )
             case StoppedAt():
                 change = self._stopped(job, committer, outcome, timings)
             case CancelledBefore():
                 change = self._cancelled(job, committer, outcome, timings)
         self._write(committer, change)
-        log.info("commit.ended", status=change.to or Status.COMMITTING, ms=round(spent_ms, 1))
+        log.info("commit.ended", status=change.to, ms=round(spent_ms, 1))
+
+    def _put_off(
+        self, job: JobRecord, committer: Committer, outcome: TryAgain, timings: Timings
+    ) -> CancelledBefore | None:
+        """Leaves the job to its next try, unless a cancel came during the call: that does not wait with it."""
+        reply = self.store.change(
+            Change(
+                job_id=job.id,
+                expect_status=COMMITTING,
+                expect_fence=committer.fence,
+                set={"not_before_ms": outcome.at_ms, "timings": timings},
+                effects=outcome.unwritten.effects,
+                journal=outcome.unwritten.journal,
+                events=outcome.unwritten.events,
+                due_at_ms=outcome.at_ms,
+                release=True,
+                unless_cancel_requested=True,
+                durable=self.settings.journal_fsync,
+            )
+        )
+        match reply:
+            case Changed():
+                return None
+            case Conflict(cancel_requested_by=by, fence=fence) if by and fence == committer.fence:
+                return CancelledBefore(outcome.seq, by, outcome.unwritten)
+            case _:
+                raise FenceLost(f"Another worker took over job {job.id}.")
 
     def _done(self, job: JobRecord, committer: Committer, outcome: AllDone, timings: Timings) -> Change:
         output = job.output

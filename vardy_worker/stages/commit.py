@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 RETRY_SECONDS_FIRST = 1.0
 RETRY_SECONDS_MAX = 60.0
+RETRY_AFTER_SECONDS_MAX = 86_400.0
+"""The longest wait that a function may ask for. Longer ones are mistakes, such as a time instead of a duration."""
 CALL_MARGIN_SECONDS = 1.0
 """Beyond the function's own timeout, for the way to it and back."""
 
@@ -156,12 +158,8 @@ class Committer:
         spec = self.host.catalogue().get(effect.function)
         if spec is None:
             return self._stop(effect, _failed_as(record), _gone(effect))
-        if record.state in {EffectState.STARTED, EffectState.UNKNOWN} and not may_repeat(
-            record,
-            idempotent=spec.idempotent,
-            key_valid_seconds=spec.key_valid_seconds,
-            now_ms=self.clock.now_ms(),
-        ):
+        began = record.state in {EffectState.STARTED, EffectState.UNKNOWN}
+        if began and not _may_repeat(record, spec, self.clock.now_ms()):
             return self._stop(effect, EffectState.UNKNOWN, _unknown(effect, record, spec))
         args = self._arguments(effect)
         if isinstance(args, ErrorInfo):
@@ -268,29 +266,34 @@ class Committer:
                 )
                 if outcome.retryable and record.tries <= spec.retries:
                     state = EffectState.UNKNOWN if record.maybe_applied else EffectState.PENDING
-                    return self._later(effect, state, error, outcome.retry_after_seconds)
+                    later = self._later(effect, spec, state, error, outcome.retry_after_seconds)
+                    if later is not None:
+                        return later
                 if record.maybe_applied:
                     return self._stop(effect, EffectState.UNKNOWN, _failed_after_unknown(error))
                 return self._stop(effect, EffectState.FAILED, error)
             case CallUnknown():
                 details["correlation_id"] = outcome.correlation_id
                 error = ErrorInfo(code=outcome.code, message=outcome.message, details=details)
-                repeatable = outcome.code not in _NOT_WORTH_REPEATING and may_repeat(
-                    record,
-                    idempotent=spec.idempotent,
-                    key_valid_seconds=spec.key_valid_seconds,
-                    now_ms=self.clock.now_ms(),
-                )
-                if repeatable and record.tries <= spec.retries:
-                    return self._later(effect, EffectState.UNKNOWN, error, None)
-                return self._stop(effect, EffectState.UNKNOWN, error)
+                later = None
+                if outcome.code not in _NOT_WORTH_REPEATING and record.tries <= spec.retries:
+                    later = self._later(effect, spec, EffectState.UNKNOWN, error, None)
+                return later or self._stop(effect, EffectState.UNKNOWN, error)
 
     def _later(
-        self, effect: Effect, state: EffectState, error: ErrorInfo, retry_after_seconds: float | None
-    ) -> TryAgain:
+        self,
+        effect: Effect,
+        spec: FunctionSpec,
+        state: EffectState,
+        error: ErrorInfo,
+        retry_after_seconds: float | None,
+    ) -> TryAgain | None:
+        """Puts the effect off; None for one that may be applied and must not be repeated any more by then."""
         record, now_ms = self.records[effect.seq], self.clock.now_ms()
-        pause = max(backoff_seconds(record.tries), retry_after_seconds or 0)
+        pause = max(backoff_seconds(record.tries), min(retry_after_seconds or 0, RETRY_AFTER_SECONDS_MAX))
         due_at_ms = now_ms + int(pause * 1000)
+        if state is EffectState.UNKNOWN and not _may_repeat(record, spec, due_at_ms):
+            return None
         self._note(effect, _ended(record, state, now_ms, error=error), due_at_ms=due_at_ms)
         return TryAgain(effect.seq, due_at_ms, self.unwritten)
 
@@ -336,6 +339,10 @@ def backoff_seconds(tries: int) -> float:
     """Exponential with full jitter over its upper half, so that retries neither bunch nor hurry."""
     longest = min(RETRY_SECONDS_FIRST * 2.0 ** (tries - 1), RETRY_SECONDS_MAX)
     return longest * random.uniform(0.5, 1)  # noqa: S311 - spreads retries, guards nothing
+
+
+def _may_repeat(record: EffectRecord, spec: FunctionSpec, at_ms: int) -> bool:
+    return may_repeat(record, idempotent=spec.idempotent, key_valid_seconds=spec.key_valid_seconds, now_ms=at_ms)
 
 
 def _may_be_applied(record: EffectRecord) -> bool:
