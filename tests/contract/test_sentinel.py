@@ -23,7 +23,7 @@ from vardy_api.cli.doctor_sentinel import read_sentinels, sentinel_checks
 from vardy_api.embedded import free_port
 from vardy_worker.contracts.errors import QueueUnavailable, StoreUnavailable
 from vardy_worker.contracts.status import Status
-from vardy_worker.ports import Change, Changed, Claimed
+from vardy_worker.ports import Change, Changed, Claimed, NotClaimed
 from vardy_worker.queue import CeleryQueue, make_celery
 from vardy_worker.settings import load_settings
 from vardy_worker.store.address import sentinel_address
@@ -164,6 +164,27 @@ def test_doctor_tells_what_a_deployment_with_sentinels_lacks(
     levels = {check["name"]: check["level"] for check in json.loads(ran.stdout)["checks"]}
     assert [levels[name] for name in ("redis sentinels", "redis", "redis role")] == ["ok", "ok", "ok"]
     assert levels["redis replicas"] == "warning"
+
+
+def test_a_claim_that_no_replica_confirmed_counts_as_no_lost_worker(
+    servers: Replicated, store: RedisJobStore, safe_store: RedisJobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vardy_worker.store.scripts.REPLICAS_WAIT_MS", 50)
+    job = submitted(safe_store)
+
+    def claim() -> Claimed | NotClaimed:
+        expect = frozenset({Status.QUEUED, Status.RUNNING})
+        return safe_store.claim(job.id, expect=expect, to=Status.RUNNING, worker="w", lease_ms=60_000)
+
+    with servers.detached():
+        for _ in range(5):
+            with pytest.raises(StoreUnavailable, match="0 of 1 replicas"):
+                claim()
+        found = store.get(job.id)
+        assert found is not None
+        assert (found.status, found.fence, found.deliveries, found.worker) == (Status.RUNNING, 5, 0, "")
+    servers.settle()
+    assert claim() == Claimed(fence=6, deliveries=1)
 
 
 def test_after_a_failover_everything_follows_and_only_unreplicated_writes_are_lost(

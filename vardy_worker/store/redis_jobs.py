@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -11,6 +12,7 @@ from vardy_worker.contracts.journal import JournalEntry
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import (
     KEEP,
+    Change,
     Changed,
     Claimed,
     Conflict,
@@ -40,7 +42,7 @@ from vardy_worker.store.redis_due import RedisDue
 from vardy_worker.store.redis_erasure import RedisErasure
 from vardy_worker.store.redis_listing import RedisListing
 from vardy_worker.store.redis_totals import RedisTotals
-from vardy_worker.store.scripts import Scripts
+from vardy_worker.store.scripts import NotReplicated, Scripts
 from vardy_worker.store.totals import KEEP_MS
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.events import Event
     from vardy_worker.contracts.job import JobFilter, JobPage, JobRecord
     from vardy_worker.contracts.totals import CountedPlan, EffectTotals
-    from vardy_worker.ports import Change, IdempotencyClaim
+    from vardy_worker.ports import IdempotencyClaim
     from vardy_worker.store.scripts import Arg
 
 RECEIPTS_BYTES: Final = 512
@@ -230,10 +232,21 @@ class RedisJobStore:
             SCHEMA,
         ]
         keys = [self._keys.job(job_id), self._keys.events(job_id), self._keys.due]
-        reply = self._scripts.run_safely("claim", keys, args, fsync=False)
+        try:
+            reply = self._scripts.run_safely("claim", keys, args, fsync=False)
+        except NotReplicated as error:
+            self._give_back(job_id, to, error.reply)
+            raise
         if reply[0] == b"claimed":
             return Claimed(fence=reply[1], deliveries=reply[2])
         return NotClaimed(reason=reply[1].decode())
+
+    def _give_back(self, job_id: str, status: Status, reply: Sequence[Any]) -> None:
+        """Undoes a claim that too few replicas have: kept, it would count as a worker that was lost."""
+        if reply[0] == b"claimed":
+            given_back = Change(job_id, frozenset({status}), expect_fence=reply[1], release=True)
+            with contextlib.suppress(NotReplicated):
+                self.change(given_back)
 
     def heartbeat(self, job_id: str, *, fence: int, lease_ms: int) -> bool:
         """See `JobStore.heartbeat`."""

@@ -44,6 +44,18 @@ def script(name: str) -> tuple[str, str]:
     return text, hashlib.sha1(text.encode()).hexdigest()  # noqa: S324 - the name EVALSHA asks for
 
 
+class NotReplicated(StoreUnavailable):
+    """The script's writes, whose `reply` this is, are made, but too few replicas confirmed them."""
+
+    def __init__(self, reply: Any, confirmed: int, wanted: int) -> None:
+        self.reply = reply
+        super().__init__(
+            f"Only {confirmed} of {wanted} replicas confirmed a write within {REPLICAS_WAIT_MS} ms: "
+            "look at the replicas, or lower VARDY_JOURNAL_REPLICAS.",
+            details={"confirmed": confirmed, "waited_ms": REPLICAS_WAIT_MS},
+        )
+
+
 class Scripts:
     """Scripts on one client. Raises `StoreUnavailable`.
 
@@ -90,8 +102,8 @@ class Scripts:
                     raise ReadOnlyError(str(answer)) if "replica instances" in str(answer) else answer
             if fsync:
                 self._need_synced(waits[0])
-        if self._replicas:
-            self._need_replicated(waits[-1])
+        if self._replicas and waits[-1] < self._replicas:
+            raise NotReplicated(reply, waits[-1], self._replicas)
         return reply
 
     def _need_synced(self, answer: Any) -> None:
@@ -104,14 +116,6 @@ class Scripts:
                 "or `appendfsync` is `no`; set it to `always`, or VARDY_JOURNAL_FSYNC to false."
             )
             raise StoreUnavailable(msg, details={"waited_ms": FSYNC_WAIT_MS})
-
-    def _need_replicated(self, confirmed: int) -> None:
-        if confirmed < self._replicas:
-            msg = (
-                f"Only {confirmed} of {self._replicas} replicas confirmed a write within {REPLICAS_WAIT_MS} ms: "
-                "look at the replicas, or lower VARDY_JOURNAL_REPLICAS."
-            )
-            raise StoreUnavailable(msg, details={"confirmed": confirmed, "waited_ms": REPLICAS_WAIT_MS})
 
     @contextmanager
     def _leaving_replicas(self) -> Iterator[None]:
