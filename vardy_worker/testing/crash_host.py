@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 THREADS = 4
 HOLD_SECONDS_MAX = 60.0
 """A call that is held back goes on by itself after this time."""
-OVERLAP_SECONDS_MAX = 0.25
+OVERLAP_SECONDS_MAX = 0.5
 """The next call may wait for the one that is held back, as for a lock: after this time that one goes on."""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from vardy_worker import CallContext, FunctionError, Functions
 from vardy_worker.testing import CrashReport, User, crash_points
@@ -386,6 +387,15 @@ def test_the_context_is_that_of_production() -> None:
     assert {context.user.roles for context in bank.contexts} == {("cashier",)}
     with pytest.raises(ValueError, match="There is no effect to commit"):
         point.check({"cents": 5}, user=User(id="ana"))
+
+
+def test_the_message_comes_again_during_the_call_and_after_the_commit() -> None:
+    bank = Bank()
+    [point] = [p for p in crash_points(write(bank, "without_key"), "pay") if p.moment is Moment.DELIVERED_AGAIN]
+    with capture_logs() as lines:
+        point.check({"cents": 5}, applied=bank.count)
+    refused = [line["reason"] for line in lines if line["event"] == "commit.not_claimed"]
+    assert refused == ["leased", "status"]
 
 
 def test_hooks_run_for_each_point_and_the_functions_stay_as_they_are() -> None:
