@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tests.support.factories import LEA
 from vardy_api.operations.audit import AuditOperations
 from vardy_api.operations.caller import Caller
+from vardy_worker.clock import SystemClock
 from vardy_worker.contracts.audit import Action, AuditEntry, AuditFilter, AuditNote, Origin
 from vardy_worker.contracts.user import ApiKey, Scope
 
@@ -34,7 +35,7 @@ def actions(trail: AuditTrail, chain: str) -> list[str]:
 
 def check(trail: AuditTrail, *, limit: int = 200) -> dict[str, ChainCheckView]:
     """Every chain as the check finds it, page by page."""
-    operations = AuditOperations(trail)
+    operations = AuditOperations(trail, SystemClock(), keep_seconds=60)
     found: dict[str, ChainCheckView] = {}
     cursor = None
     while True:

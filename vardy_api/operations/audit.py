@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from vardy_api.operations.caller import Caller
     from vardy_worker.contracts.audit import AuditFilter, AuditPage
-    from vardy_worker.ports import AuditTrail, LogLine, LogPart
+    from vardy_worker.ports import AuditTrail, Clock, LogLine, LogPart
 
 EXPORT_BATCH: Final = 1000
 """Entries read at once; each batch is one round trip."""
@@ -34,8 +34,10 @@ CHECK_ENTRIES_MAX: Final = 5000
 class AuditOperations:
     """The use cases around the audit trail. All need the scope `admin` or `operate`."""
 
-    def __init__(self, trail: AuditTrail) -> None:
+    def __init__(self, trail: AuditTrail, clock: Clock, *, keep_seconds: int) -> None:
         self._trail = trail
+        self._clock = clock
+        self._keep_seconds = keep_seconds
 
     def page(self, caller: Caller, where: AuditFilter, *, cursor: str | None, limit: int) -> AuditPage:
         """A page of entries, newest first. Raises `auth.scope`, `cursor.invalid`."""
@@ -86,8 +88,13 @@ class AuditOperations:
             items=tuple(items),
             next=None if walk.done else walk.cursor(),
             chains=self._trail.count(),
-            trimmed_before=moment(self._trail.trimmed_before_ms() or None),
+            trimmed_before=moment(self._trimmed_before_ms() or None),
         )
+
+    def _trimmed_before_ms(self) -> int:
+        """What the trail says was trimmed, as far as its age allows: who takes entries out may change that, too."""
+        oldest_kept_ms = self._clock.now_ms() - self._keep_seconds * 1000
+        return max(0, min(self._trail.trimmed_before_ms(), oldest_kept_ms))
 
 
 class _Walk:

@@ -99,6 +99,6 @@ def make_operations(ports: Ports, settings: Settings) -> Operations:
         catalogue=catalogue,
         prompts=PromptOperations(catalogue, settings.limits),
         keys=KeyOperations(ports.documents, ports.clock),
-        audit=AuditOperations(ports.audit),
+        audit=AuditOperations(ports.audit, ports.clock, keep_seconds=settings.audit_retention_seconds),
         service=ServiceOperations(ports.store, ports.queue, ports.presence, ports.clock),
     )

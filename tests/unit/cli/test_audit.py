@@ -253,11 +253,23 @@ def test_what_was_trimmed_by_age_is_no_fault(cli: Cli, world: ApiWorld, tmp_path
     gone, cut = noted(world, 2), noted(world, 2)
     earlier = exported(cli, tmp_path / "earlier.jsonl")
     world.store.change(Change(gone, frozenset(Status), retain_seconds=60))
-    world.clock.forward(86_400)
+    keep_seconds = world.settings.audit_retention_seconds
+    world.clock.forward(keep_seconds + 86_400)
     more(world, cut)
-    world.trail.trim(older_than_ms=3_600_000, limit=100)
+    world.trail.trim(older_than_ms=keep_seconds * 1000, limit=100)
     ran = cli("audit", "verify", "--against", earlier)
     assert (ran.code, ran.out) == (ExitCode.OK, f"1 entry in 2 chains, and hold what {earlier} has.\n")
+
+
+def test_a_trail_that_calls_young_entries_trimmed_is_not_believed(cli: Cli, world: ApiWorld, tmp_path: Path) -> None:
+    noted(world, 2)
+    job = noted(world, 3)
+    earlier = exported(cli, tmp_path / "earlier.jsonl")
+    cut_off(world, job, 0)
+    world.trail._trimmed_before_ms = world.clock.now_ms() + 10**9
+    ran = cli("audit", "verify", "--against", earlier)
+    assert ran.code == ExitCode.ERROR
+    assert f"{job}: Entry 3: it was exported and is gone, though it is too young to be trimmed" in ran.out
 
 
 def test_an_earlier_export_that_does_not_hold_itself_is_refused(cli: Cli, world: ApiWorld, tmp_path: Path) -> None:
