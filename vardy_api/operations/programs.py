@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from vardy_api.shapes import ProgramCheck
     from vardy_worker.contracts.functions import Catalogue
 
+_HINTS = {
+    "generation.no_program": "Define `async function run(params)`, in a fence or alone.",
+    "generation.program_too_large": "Write a shorter one, without data inside.",
+}
+
 
 class ProgramOperations:
     """The use case of checking a program. Nothing is stored, and nothing runs."""
@@ -36,7 +41,8 @@ class ProgramOperations:
         catalogue = self._visible(caller, request)
         found = self._program(request, catalogue)
         if isinstance(found, NoProgram):
-            finding = Finding(code=found.code, message=found.message, line=1, column=1)
+            hint = _HINTS.get(found.code, "")
+            finding = Finding(code=found.code, message=found.message, line=1, column=1, hint=hint)
             return CheckedProgram(ok=False, findings=(finding,), source="")
         findings = check(found.source, catalogue, line_map=found.line_map)
         ok = all(finding.severity != "error" for finding in findings)

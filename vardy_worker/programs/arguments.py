@@ -228,26 +228,25 @@ def _report(call: Call, wrong: _Wrong, findings: Findings) -> None:
 def _remedy(wrong: _Wrong) -> str:
     """What to write instead, as far as the literal shows what was meant."""
     shown = literal_value(wrong.node)
+    wanted = wrong.expected.removesuffix(" or null")
     value = shown[0] if shown is not None else None
     if isinstance(value, str) and wrong.allowed:
         close = close_names(value, [option for option in wrong.allowed if isinstance(option, str)])
         return f'Did you mean "{close[0]}"?' if close else "Choose one of them."
     number = value.strip() if isinstance(value, str) and _NUMERIC.fullmatch(value.strip()) else ""
-    if wrong.expected == "an integer" and (isinstance(value, float) or "." in number):
+    if wanted == "an integer" and (isinstance(value, float) or "." in number):
         return "Write a whole number; `Math.round(…)` makes one."
-    if number and wrong.expected in {"an integer", "a number"}:
+    if number and wanted in {"an integer", "a number"}:
         return f"Write `{number}`, without quotes."
     if beyond_safe(shown):
         return "A number beyond 2^53 keeps its digits only with an `n` behind them."
-    if isinstance(value, str) and wrong.expected == "true or false":
+    if isinstance(value, str) and wanted == "true or false":
         return "Write `true` or `false`, without quotes."
-    if wrong.expected == "a string" and wrong.node.kind == "number":
+    if wanted == "a string" and wrong.node.kind == "number":
         return f'Write `"{wrong.node.text}"`, with quotes.'
-    if wrong.expected.startswith("an array") and wrong.node.kind != "array":
+    if wanted.startswith("an array") and wrong.node.kind != "array":
         return "Put it into brackets: `[…]`."
-    return (
-        "Take the value from `params` or from what a read returned." if shown is not None else f"Give {wrong.expected}."
-    )
+    return "Take the value from `params` or from what a read returned." if shown is not None else f"Give {wanted}."
 
 
 # --- literals against schemas -----------------------------------------------------------------

@@ -57,7 +57,7 @@ def check_grammar(tree: Tree, findings: Findings) -> None:
         else:
             place = _deepest(error)
             message = f"JavaScript does not allow `{short_text(place)}` here."
-            findings.add("program.syntax", place, message, hint or "Something before it is missing or wrong.")
+            findings.add("program.syntax", place, message, hint or "Something is wrong here or missing just before it.")
 
 
 def _missing_words(error: Node) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 _LINES_AROUND = 1
 _WIDTH_MAX = 160
+_WIDE_SPACE = "\u3000"
 
 
 def excerpt(source: str, line: int, column: int, line_map: tuple[int, ...] = ()) -> str:
@@ -35,5 +38,10 @@ def excerpt(source: str, line: int, column: int, line_map: tuple[int, ...] = ())
         mark = ">" if number == line else " "
         out.append(f"{mark} {number:>{width}} | {text[cut : cut + _WIDTH_MAX]}".rstrip())
         if number == line:
-            out.append(f"  {' ' * width} | {' ' * (max(column, 1) - 1 - cut)}^")
+            out.append(f"  {' ' * width} | {_space_below(text.ljust(column)[cut : max(column, 1) - 1])}^")
     return "\n".join(out)
+
+
+def _space_below(text: str) -> str:
+    """Blanks as wide as a text, which may have Chinese signs or emoji that fill two cells of a terminal."""
+    return "".join(_WIDE_SPACE if unicodedata.east_asian_width(sign) in {"W", "F"} else " " for sign in text)

@@ -81,6 +81,7 @@ def test_a_text_without_a_usable_program_is_a_finding_that_repeats_nothing_of_it
     answer = http.post(CHECK, json={"text": text})
 
     assert codes(answer) == [code]
+    assert answer.json()["findings"][0]["hint"]
     assert (answer.json()["ok"], answer.json()["source"]) == (False, "")
     assert "sorry" not in answer.text
     assert "xxx" not in answer.text

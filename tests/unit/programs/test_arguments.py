@@ -217,6 +217,11 @@ def test_schemas_of_every_kind_are_followed(schema: Any, literal: str, fits: boo
         ("list_invoices({customer_id: 'the customer'})", "Take the value from `params` or from what a read returned."),
         ("list_invoices({customer_id: 1, status: 'opened'})", 'Did you mean "open"?'),
         ("create_ticket({customer_id: 1, title: 'a', priority: 'zzz'})", "Choose one of them."),
+        ("list_invoices({customer_id: 1, status: [1]})", 'Give "open" or "paid".'),
+        (
+            "create_ticket({customer_id: 1, title: 'a', contact: {name: 'n', phone: 5}})",
+            'Write `"5"`, with quotes.',
+        ),
         ("create_ticket({customer_id: 1, title: 5})", 'Write `"5"`, with quotes.'),
         ("create_ticket({customer_id: 1, title: 'a', urgent: 'yes'})", "Write `true` or `false`, without quotes."),
         ("create_ticket({customer_id: 1, title: 'a', tags: 'x'})", "Put it into brackets: `[…]`."),

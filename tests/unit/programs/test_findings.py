@@ -123,6 +123,16 @@ def test_an_excerpt_of_a_very_long_line_stays_readable() -> None:
     assert shown[0][shown[1].index("^")] == "!"
 
 
+def test_a_caret_stands_below_its_place_behind_signs_that_are_two_cells_wide() -> None:
+    shown = excerpt('f("\u65e5\u672c\U0001f600", x)', 1, 10).split("\n")
+
+    assert shown[1] == "    |    \u3000\u3000\u3000   ^"
+
+
+def test_a_caret_may_stand_behind_the_end_of_its_line() -> None:
+    assert excerpt("f(\n", 1, 5).split("\n")[1] == "    |     ^"
+
+
 def test_the_documented_codes_are_the_codes() -> None:
     table = re.findall(r"^\| `(program\.\w+)` \| (.+) \|$", (ROOT / "docs/programs.md").read_text(), re.MULTILINE)
 
