@@ -26,7 +26,7 @@ group = make_group("Check programs before they run.")
 )
 def check_program(
     session: Session,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A program; - reads it.", show_default=False)],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A program; - is standard input.", show_default=False)],
     *,
     extract: Annotated[
         bool, typer.Option("--extract", help="The file is the answer of a model: take the program out of it first.")

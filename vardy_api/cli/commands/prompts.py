@@ -18,7 +18,8 @@ group = make_group("See what the model would be sent.")
 def show_prompt(
     session: Session,
     text: Annotated[
-        str, typer.Argument(metavar="TEXT", help="The request, in plain words; - reads it.", show_default=False)
+        str,
+        typer.Argument(metavar="TEXT", help="The request, in plain words; - is standard input.", show_default=False),
     ],
     *,
     params: options.Params = None,

@@ -69,7 +69,9 @@ def save_recipe(
     name: Name,
     *,
     from_job: Annotated[str | None, typer.Option(metavar="JOB", help="Take the program of this job.")] = None,
-    file: Annotated[str | None, typer.Option(metavar="FILE", help="Take the program in this file; - reads it.")] = None,
+    file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Take the program in this file; - is standard input.")
+    ] = None,
     description: Annotated[str, typer.Option(metavar="TEXT", help="What it does, for people.")] = "",
     params_schema: Annotated[
         str | None, typer.Option(metavar="JSON|@FILE", help="JSON Schema of the params object.")

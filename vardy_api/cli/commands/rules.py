@@ -17,7 +17,9 @@ group = make_group("See, check, try and apply the rules.")
 LAST = 100
 """Plans that a test looks at without `--last`."""
 
-RulesFile = Annotated[str, typer.Argument(metavar="FILE", help="A rules file; - reads it.", show_default=False)]
+RulesFile = Annotated[
+    str, typer.Argument(metavar="FILE", help="A rules file; - is standard input.", show_default=False)
+]
 
 
 @command(group, "show", examples=["vardy rules show", "vardy rules show > rules.yaml"])

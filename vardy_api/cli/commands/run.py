@@ -36,7 +36,7 @@ def run(
     session: Session,
     text: Annotated[
         str | None,
-        typer.Argument(metavar="TEXT", help="What is asked, in plain words; - reads it.", show_default=False),
+        typer.Argument(metavar="TEXT", help="What is asked, in plain words; - is standard input.", show_default=False),
     ] = None,
     *,
     recipe: Annotated[str | None, typer.Option(metavar="NAME", help="Run this recipe instead of a text.")] = None,
