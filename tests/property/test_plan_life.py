@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -20,7 +21,10 @@ from tests.support.promises import (
     FAILURES,
     MOVES,
     PEOPLE,
+    STRICT,
     WRITES,
+    Crash,
+    Fails,
     Law,
     Model,
     Need,
@@ -58,7 +62,7 @@ LIVE: Final = (S.PENDING_APPROVAL, S.PLANNED, S.COMMITTING, S.PARTIAL, S.FUNCTIO
 RESULTS: Final[dict[str, Any]] = {"pay": {"id": 10}, "ring": "rung", "book": 3}
 
 _next_step: Callable[[Any], Any] = rule(
-    pick=picks, people=st.lists(persons, min_size=2, max_size=3), crash=crashes, fails=failures
+    pick=picks, people=st.lists(persons, min_size=2, max_size=3), crash=crashes, fails=failures, stricter=seldom
 )
 
 
@@ -130,9 +134,7 @@ class PlanLife(RuleBasedStateMachine):
         assert job.status is expected
         assert model.digest == job.digest
 
-    def _lead_on(
-        self, pick: int, people: list[Word], crash: tuple[int, bool, bool] | None, fails: list[tuple[str, str]]
-    ) -> None:
+    def _lead_on(self, pick: int, people: list[Word], crash: Crash, fails: Fails, stricter: bool) -> None:
         """The next natural step of a job, with what may go wrong in it: how most jobs get far."""
         for function, how in fails:
             self.fail_next(function, how)
@@ -143,6 +145,7 @@ class PlanLife(RuleBasedStateMachine):
         job = self._pick(pick, *LIVE)
         match job.status if job else None:
             case S.PENDING_APPROVAL:
+                self.life.ground.forward(TTL_SECONDS if stricter and pick % 3 == 0 else 1)
                 self.decide(pick, people)
             case S.PLANNED:
                 self.commit_planned(pick)
@@ -150,6 +153,7 @@ class PlanLife(RuleBasedStateMachine):
                 if pick % 3:
                     self.resolve(pick)
                 self.requeue(pick)
+        self._apply(STRICT if stricter else self.law)
         if self.life.queue.depth("commit") and crash is not None:
             self.commit_and_die(*crash)
         elif self.life.queue.depth("commit"):
@@ -287,7 +291,7 @@ class PlanLife(RuleBasedStateMachine):
             return
         code = self._ask(lambda api: api.commits.requeue(caller(), job.id, user=User(id="olga")))
         unknown = any(
-            record.state is EffectState.UNKNOWN and self._function(job, record.seq) not in IDEMPOTENT
+            record.state is EffectState.UNKNOWN and self.models[job.id].functions[record.seq] not in IDEMPOTENT
             for record in job.effects
         )
         discarded = job.error is not None and job.error.code == "commit.discarded"
@@ -304,8 +308,7 @@ class PlanLife(RuleBasedStateMachine):
     @precondition(when(S.PARTIAL))
     @rule(pick=picks)
     def resolve(self, pick: int) -> None:
-        job = self._pick(pick, S.PARTIAL)
-        if job is not None and job.status is S.PARTIAL:
+        if (job := self._pick(pick, S.PARTIAL)) and job.status is S.PARTIAL:
             self._resolve(job)
 
     @precondition(when(S.PARTIAL))
@@ -317,6 +320,9 @@ class PlanLife(RuleBasedStateMachine):
         discarded = job.error is not None and job.error.code == "commit.discarded"
         code = self._ask(lambda api: api.commits.discard(caller(), job.id, reason="enough", user=User(id="olga")))
         assert code == ("" if job.status is S.PARTIAL and not discarded else "job.conflict")
+        assert all(
+            record in self._job(job.id).effects for record in job.effects if record.state is not EffectState.PENDING
+        )
 
     # --- what was promised ------------------------------------------------------------------
 
@@ -332,8 +338,8 @@ class PlanLife(RuleBasedStateMachine):
             job = self._job(job_id)
             keys |= model.check_applied(self.life.store.journal(job_id), remote)
             for record in job.effects:
-                if record.state is EffectState.SUCCEEDED:
-                    assert remote.applied(record.idempotency_key) == 1
+                assert record.state is not EffectState.STARTED or job.status is S.COMMITTING
+                assert record.state is not EffectState.SUCCEEDED or remote.applied(record.idempotency_key) == 1
         assert remote.applied_keys <= keys
 
     @invariant()
@@ -422,7 +428,7 @@ class PlanLife(RuleBasedStateMachine):
             if record.state is not EffectState.UNKNOWN:
                 continue
             done = self.life.remote.applied(record.idempotency_key) > 0
-            result = RESULTS[self._function(job, record.seq)] if done else None
+            result = RESULTS[self.models[job.id].functions[record.seq]] if done else None
             code = self._ask(
                 lambda api, seq=record.seq, done=done, result=result: api.commits.resolve(  # type: ignore[misc] # defaults bind them
                     caller(), job.id, seq, done=done, result=result, reason="looked", user=User(id="olga")
@@ -481,9 +487,6 @@ class PlanLife(RuleBasedStateMachine):
     def _is_expired(self, job: JobRecord) -> bool:
         return job.expires_at_ms is not None and self.life.clock.now_ms() >= job.expires_at_ms
 
-    def _function(self, job: JobRecord, seq: int) -> str:
-        return self.models[job.id].functions[seq]
-
     def _job(self, job_id: str) -> JobRecord:
         found = self.life.store.get(job_id)
         assert found is not None
@@ -491,10 +494,7 @@ class PlanLife(RuleBasedStateMachine):
 
 
 PlanLife.TestCase.settings = settings(
-    max_examples=100,
-    stateful_step_count=40,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+    max_examples=70, stateful_step_count=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
+PlanLife.TestCase.pytestmark = [pytest.mark.timeout(300)]  # type: ignore[attr-defined] # pytest reads it
 test_plans_people_rules_time_and_crashes_in_any_order_break_no_promise = PlanLife.TestCase

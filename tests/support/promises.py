@@ -173,6 +173,10 @@ persons = st.tuples(
 
 
 Word: TypeAlias = "tuple[str, tuple[str, ...], str, Choice, bool]"
+Crash: TypeAlias = "tuple[int, bool, bool] | None"
+Fails: TypeAlias = "list[tuple[str, str]]"
+STRICT: Final = Law("approve", tuple(RuleOf(function, "approve", Need(("lead",), 2)) for function in WRITES))
+"""What was approved under most other laws is not enough under this one."""
 crashes = st.none() | st.tuples(st.integers(0, 14), st.booleans(), st.booleans())
 """After how many steps the worker dies, whether after the last of them, and whether its message comes again."""
 FAILURES: Final[dict[str, Callable[[], Exception]]] = {
