@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from enum import StrEnum
 from typing import Annotated, Final
@@ -12,6 +13,10 @@ from vardy_worker.contracts.base import Contract, JsonObject
 
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories of characters that nobody sees: controls, joiners, marks of direction."""
+_BLANK: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
+)
+"""Those of other categories that show nothing by themselves: fillers, and selectors of a variation."""
 
 
 def _person_id(text: str) -> str:
@@ -20,8 +25,10 @@ def _person_id(text: str) -> str:
     People are compared by id, so that the requester never approves and a quorum counts
     distinct people: `ana` with a space after it must not be somebody else.
     """
-    if text != text.strip() or any(unicodedata.category(character) in _UNSEEN for character in text):
-        msg = "an id has no spaces at its ends and no characters that cannot be seen"
+    # Other spaces look like the usual one, and several of them like one.
+    spaced = text != " ".join(text.split())
+    if spaced or _BLANK.search(text) or any(unicodedata.category(character) in _UNSEEN for character in text):
+        msg = "an id has single spaces, none at its ends, and no characters that cannot be seen"
         raise ValueError(msg)
     return unicodedata.normalize("NFC", text)
 
