@@ -19,7 +19,7 @@ FINDING_CODES: Mapping[str, str] = MappingProxyType(
         "program.no_run": "No top-level `run` is defined.",
         "program.several_runs": "`run` is defined more than once.",
         "program.run_shape": "`run` cannot be called with `params` and awaited.",
-        "program.run_called": "The program calls `run` itself; Vardy calls it.",
+        "program.run_called": "`run` is called outside of functions; Vardy calls it.",
         "program.top_level_call": "A function is called outside of `run`.",
         "program.no_return": "`run` can end without `return` (a warning).",
         "program.unknown_function": "A function is called that does not exist.",
