@@ -39,7 +39,7 @@ def erase_job(
 
 
 @router.delete(
-    "/users/{user_id}/totals",
+    "/users/{user_id:path}/totals",
     status_code=204,
     response_class=Response,
     summary="Forget a person's totals",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from vardy_api.operations.changes import TRIES_MAX
 from vardy_worker import verbs
 from vardy_worker.contracts.errors import RequestError
-from vardy_worker.contracts.user import Scope
+from vardy_worker.contracts.user import Scope, composed
 from vardy_worker.logs import get_logger
 from vardy_worker.ports import Conflict
 
@@ -55,5 +55,5 @@ class ErasureOperations:
         Limits over time begin anew for the person. Raises `auth.scope`.
         """
         caller.need(Scope.OPERATE)
-        self._store.erase_user_totals(user)
+        self._store.erase_user_totals(composed(user))
         log.info("user.totals_erased", key_id=caller.key.id)

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from vardy_worker.contracts.base import Contract, JsonObject
 from vardy_worker.contracts.status import Status
+from vardy_worker.contracts.user import AskedId
 
 SETTINGS: Final = "settings"
 """The chain of what holds for every job: keys, rules, recipes."""
@@ -128,7 +129,7 @@ class AuditFilter(Contract):
     """What a listing asks for; all given parts must match. Newest first."""
 
     chain: str | None = None
-    by: str | None = None
+    by: AskedId | None = None
     action: Action | None = None
     after_ms: int | None = None
     before_ms: int | None = None

@@ -19,7 +19,7 @@ from vardy_worker.contracts.program import Finding, Program
 from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.status import Stage, Status
 from vardy_worker.contracts.totals import CountedPlan
-from vardy_worker.contracts.user import User
+from vardy_worker.contracts.user import AskedId, User
 
 SCHEMA = 1
 """Version of the stored records and of the public job. Readers refuse a newer one."""
@@ -186,7 +186,7 @@ class JobFilter(Contract):
 
     status: tuple[Status, ...] = ()
     kind: JobKind | None = None
-    user: str | None = None
+    user: AskedId | None = None
     recipe: str | None = None
     owner: str | None = None
     created_after_ms: int | None = None

@@ -19,6 +19,11 @@ _BLANK: Final = re.compile(
 """Those of other categories that show nothing by themselves: fillers, and selectors of a variation."""
 
 
+def composed(text: str) -> str:
+    """The form in which ids are kept: one that was typed in another form finds the same person."""
+    return unicodedata.normalize("NFC", text)
+
+
 def _person_id(text: str) -> str:
     """The id in its composed form. Raises `ValueError` where two ids could look like one.
 
@@ -30,7 +35,11 @@ def _person_id(text: str) -> str:
     if spaced or _BLANK.search(text) or any(unicodedata.category(character) in _UNSEEN for character in text):
         msg = "an id has single spaces, none at its ends, and no characters that cannot be seen"
         raise ValueError(msg)
-    return unicodedata.normalize("NFC", text)
+    return composed(text)
+
+
+AskedId = Annotated[str, AfterValidator(composed)]
+"""An id that something is looked for by."""
 
 
 class User(Contract):

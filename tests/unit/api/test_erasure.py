@@ -168,6 +168,34 @@ def test_the_client_erases_and_tells_what_stands_against_it(api: ApiWorld) -> No
             vardy.erase(live.id)
 
 
+@pytest.mark.parametrize(
+    ("kept", "typed"),
+    [
+        ("Jos\u00e9", "Jose\u0301"),
+        ("shop/ana", "shop/ana"),
+        ("ana/totals", "ana/totals"),
+        ("50%25 ana?", "50%25 ana?"),
+        ("ana@shop.example", "ana@shop.example"),
+    ],
+    ids=ascii,
+)
+def test_whatever_an_id_is_made_of_it_finds_the_persons_jobs_totals_and_deeds(
+    api: ApiWorld, kept: str, typed: str
+) -> None:
+    with api.vardy() as vardy:
+        made = vardy.run("Give 17 back.", user={"id": typed}, wait=False)
+        api.move(made.id, Status.QUEUED, Status.RUNNING)
+        api.move(made.id, Status.RUNNING, Status.COMMITTING)
+        job = api.store.get(made.id)
+        assert job is not None
+        api.store.count_plan(job, fence=0, totals=EffectTotals(counts={"refund_payment": 2}), window_hours=0)
+        assert [found.id for found in vardy.list_jobs(user=typed).items] == [job.id]
+        assert [entry.by for entry in vardy.audit(by=typed).items] == [kept]
+        assert not api.store.user_totals(kept, window_hours=24).is_zero
+        vardy.forget_totals(typed)
+    assert api.store.user_totals(kept, window_hours=24).is_zero
+
+
 def test_a_persons_totals_are_forgotten_once_and_again(api: ApiWorld) -> None:
     job = api.job(Status.COMMITTING)
     api.store.count_plan(job, fence=0, totals=EffectTotals(counts={"refund_payment": 2}), window_hours=0)
