@@ -83,7 +83,6 @@ class Vardy(LibraryClient):
         if not (key.isascii() and key.isprintable()):
             raise ClientError("The API key has characters that no key has.", code="auth.invalid")
         self._on_approval = on_approval
-        self._via: Via = via
         self._pause = pause
         self._now = now
         headers = {"User-Agent": "vardy-python", "Accept": "application/json", "Vardy-Via": via}
@@ -269,7 +268,6 @@ class Vardy(LibraryClient):
                 job,
                 request,
                 digest=digest,
-                via=self._via,
                 wait=wait,
                 timeout_seconds=timeout_seconds,
                 now=self._now,

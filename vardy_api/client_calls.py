@@ -205,13 +205,13 @@ def read_attempts(job_id: str) -> Call[AttemptsView]:
     return Call("GET", _path("jobs", job_id, "attempts"), read_as(AttemptsView))
 
 
-def decide(job_id: str, digest: str, request: DecisionRequest, *, via: str) -> Call[JobView]:
+def decide(job_id: str, digest: str, request: DecisionRequest) -> Call[JobView]:
     """`POST /v1/jobs/{id}/decisions`. A repetition by the same person changes nothing."""
     return Call(
         "POST",
         _path("jobs", job_id, "decisions"),
         read_as(JobView),
-        headers={"If-Match": f'"{digest}"', "Vardy-Via": via},
+        headers={"If-Match": f'"{digest}"'},
         content=_body(request),
         repeatable=False,
     )

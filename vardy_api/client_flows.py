@@ -171,7 +171,7 @@ def settle(job: JobView | str, *, timeout_seconds: float | None, ask: bool, now:
             return seen
         choice = Choice.APPROVE if decision.approve else Choice.DENY
         request = DecisionRequest(decision=choice, user=as_user(decision.user), reason=decision.reason)
-        job = yield from perform(calls.decide(seen.id, seen.plan.digest, request, via="api"))
+        job = yield from perform(calls.decide(seen.id, seen.plan.digest, request))
 
 
 def decide(
@@ -179,14 +179,13 @@ def decide(
     request: DecisionRequest,
     *,
     digest: str | None,
-    via: str,
     wait: bool,
     timeout_seconds: float | None,
     now: Monotonic,
 ) -> Flow[JobView]:
     """Decides on exactly the plan that was shown, and waits for the commit if wished."""
     job_id, shown = shown_plan(job, digest)
-    decided = yield from perform(calls.decide(job_id, shown, request, via=via))
+    decided = yield from perform(calls.decide(job_id, shown, request))
     return (yield from wait_settled(decided, timeout_seconds=timeout_seconds, now=now)) if wait else decided
 
 

@@ -34,7 +34,7 @@ WAIT_SECONDS_MAX = 60
 """The longest that one request waits for a job to settle."""
 
 Via = Literal["api", "cli"]
-"""Where a decision came from."""
+"""Where a request comes from."""
 
 
 class RunRequest(Submission):

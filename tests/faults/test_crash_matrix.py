@@ -112,7 +112,7 @@ class Story:
         job = self.life.job
         self.life.ask(
             lambda api: api.decisions.decide(
-                caller(), job.id, digest=job.digest, decision=choice, user=person, reason="because", via="api"
+                caller(), job.id, digest=job.digest, decision=choice, user=person, reason="because"
             )
         )
 

@@ -185,7 +185,7 @@ class PlanLife(RuleBasedStateMachine):
         user = User(id=person, roles=roles)
         code = self._ask(
             lambda api: api.decisions.decide(
-                caller(key), job.id, digest=digest, decision=choice, user=user, reason="because", via="api"
+                caller(key), job.id, digest=digest, decision=choice, user=user, reason="because"
             )
         )
         if reasons:

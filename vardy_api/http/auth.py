@@ -1,11 +1,11 @@
-"""Who calls, from the `Authorization` header."""
+"""Who calls and from where, from the headers of the request."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends, Header, Request
 from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
@@ -29,10 +29,15 @@ async def operations(request: Request) -> Operations:
 UseCases = Annotated[Operations, Depends(operations)]
 
 
-async def _caller(request: Request, use: UseCases, _: Annotated[object, Depends(_bearer)]) -> Caller:
+async def _caller(
+    request: Request,
+    use: UseCases,
+    _: Annotated[object, Depends(_bearer)],
+    vardy_via: Annotated[str, Header(description="`cli` for a request of the command line.")] = "api",
+) -> Caller:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     caller = await run_in_threadpool(use.keys.authenticate, token.strip() if scheme.lower() == "bearer" else "")
-    via = "cli" if request.headers.get("vardy-via", "").strip().lower() == "cli" else "api"
+    via = "cli" if vardy_via.strip().lower() == "cli" else "api"
     return replace(caller, via=via, address=request.client.host if request.client else "")
 
 

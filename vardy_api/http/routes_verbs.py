@@ -12,7 +12,7 @@ from vardy_api.http.answers import digest_in, job_answer
 from vardy_api.http.auth import Authenticated, UseCases
 from vardy_api.http.json_body import JsonRoute
 from vardy_api.http.problems import problem_responses
-from vardy_api.shapes import DecisionRequest, PersonRequest, ReasonRequest, ResolveRequest, Via
+from vardy_api.shapes import DecisionRequest, PersonRequest, ReasonRequest, ResolveRequest
 from vardy_worker.contracts.view import JobView
 
 router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["verbs"], route_class=JsonRoute)
@@ -37,7 +37,6 @@ def decide(
     job_id: str,
     request: Annotated[DecisionRequest, Body(openapi_examples=examples.DECISION)],
     if_match: IfMatch = None,
-    vardy_via: Annotated[Via, Header(description="Where the decision was made.")] = "api",
 ) -> Response:
     """One person's word on exactly the plan whose digest is in `If-Match`.
 
@@ -51,7 +50,6 @@ def decide(
         decision=request.decision,
         user=request.user,
         reason=request.reason,
-        via=vardy_via,
     )
     return job_answer(job)
 

@@ -57,7 +57,6 @@ class DecisionOperations:
         decision: Choice,
         user: User | None,
         reason: str,
-        via: str,
     ) -> JobRecord:
         """One person's word on exactly the plan with this digest.
 
@@ -70,7 +69,7 @@ class DecisionOperations:
             decision=decision,
             user=caller.person(user),
             reason=reason,
-            via=via,
+            via=caller.via,
             key_id=caller.key.id,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vardy_worker.contracts.audit import Action, AuditNote, Origin
+from vardy_worker.contracts.audit import Action, AuditNote
 from vardy_worker.contracts.decision import Choice, Decision
 from vardy_worker.contracts.errors import ErrorInfo, RequestError
 from vardy_worker.contracts.events import Event
@@ -24,8 +24,7 @@ def decide(
     """One person's decision on a parked plan.
 
     Returns None when the same person, with the same roles, said the same before: nothing to
-    do. The last
-    approval that is needed moves the job to `COMMITTING`; a denial ends it.
+    do. The last approval that is needed moves the job to `COMMITTING`; a denial ends it.
     Raises `RequestError`: `digest.missing`, `digest.mismatch`, `plan.none`, `job.conflict`,
     `approval.expired`, `approval.requester`, `approval.role`, `approval.reason`.
     """
@@ -47,7 +46,6 @@ def decide(
         action=Action.DECISION_APPROVE if decision.decision is Choice.APPROVE else Action.DECISION_DENY,
         at_ms=now_ms,
         by=decision.user.id,
-        origin=Origin(via=decision.via, key_id=decision.key_id),
         digest=decision.digest,
         details={"roles": list(decision.user.roles), "revision": job.revision},
         reason=decision.reason,
