@@ -400,3 +400,29 @@ def answers(client: httpx.Client) -> bool:
         return client.get("/livez").status_code == 200
     except httpx.TransportError:
         return False
+
+
+def test_what_a_job_held_is_erased_and_its_plan_is_gone(
+    api: Served, key: str, store: RedisJobStore, http: Connect, redis_client: Redis, namespace: str
+) -> None:
+    client = http(api.url, key)
+    body = run_body(request="pay back mk7q", metadata={"note": "mk7q"})
+    job_id = client.post("/v1/run", json=body, headers={"Idempotency-Key": "k1"}).json()["id"]
+    assert client.delete(f"/v1/jobs/{job_id}").status_code == 409
+    assert isinstance(store.change(Change(job_id, frozenset({Status.QUEUED}), Status.RUNNING)), Changed)
+    fields = {"output": "mk7q", "plan": plan(job_id, effect(args={"to": "mk7q"})), "policy": policy(Verdict.ALLOW)}
+    assert isinstance(store.change(Change(job_id, frozenset({Status.RUNNING}), Status.SUCCESS, set=fields)), Changed)
+    first, second = client.delete(f"/v1/jobs/{job_id}"), client.delete(f"/v1/jobs/{job_id}")
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert first.json() == second.json() == client.get(f"/v1/jobs/{job_id}").json()
+    assert "mk7q" not in first.text
+    assert client.get(f"/v1/jobs/{job_id}/plan").status_code == 410
+    assert client.get("/v1/jobs?user=ana").json()["items"] == []
+    again = client.post("/v1/run", json=body, headers={"Idempotency-Key": "k1"})
+    assert (again.json()["id"], again.headers["Idempotent-Replayed"]) == (job_id, "true")
+    checked = client.get("/v1/audit/verify", params={"chain": job_id}).json()["items"]
+    assert [chain["ok"] for chain in checked] == [True]
+    actions = [entry["action"] for entry in client.get("/v1/audit", params={"job": job_id}).json()["items"]]
+    assert actions == ["job.erased", "job.submitted"]
+    texts = [key for key in redis_client.scan_iter(f"{namespace}:*", _type="hash") if b":job:" in key]
+    assert all(b"mk7q" not in repr(redis_client.hgetall(key)).encode() for key in texts)

@@ -18,6 +18,7 @@ from vardy_worker.contracts.errors import ErrorInfo
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.job import JobFilter, JobRecord
 from vardy_worker.contracts.journal import EffectRecord, EffectState
+from vardy_worker.contracts.program import Program
 from vardy_worker.contracts.status import Status, can_move
 from vardy_worker.contracts.user import User
 from vardy_worker.ports import KEEP, Change, IdempotencyClaim
@@ -57,6 +58,7 @@ CHANGE = st.fixed_dictionaries(
     }
 )
 HOLD = st.fixed_dictionaries({"job": JOBS, "fence": st.integers(0, 3)})
+ERASE = st.fixed_dictionaries({"job": JOBS, "version": st.none() | st.integers(1, 6)})
 ONE_JOB = st.fixed_dictionaries({"job": JOBS})
 TIME = st.fixed_dictionaries({"seconds": st.sampled_from([10, 101, 4000])})
 # Between any two sums of the times above, so that how long a step takes decides nothing.
@@ -68,6 +70,8 @@ STEPS = st.one_of(
     st.tuples(st.just("change"), CHANGE),
     st.tuples(st.just("heartbeat"), HOLD),
     st.tuples(st.just("cancel"), ONE_JOB),
+    st.tuples(st.just("end"), ONE_JOB),
+    st.tuples(st.just("erase"), ERASE),
     st.tuples(st.just("due"), st.just({})),
     st.tuples(st.just("rebuild"), st.just({})),
     st.tuples(st.just("forward"), TIME),
@@ -94,6 +98,8 @@ class Side:
             "change": self.change,
             "heartbeat": lambda job, fence: self.store.heartbeat(self.jobs[job].id, fence=fence, lease_ms=LEASE_MS),
             "cancel": lambda job: self.store.request_cancel(self.jobs[job].id, by="lea", audit=[note(at_ms=1)]),
+            "end": self.end,
+            "erase": self.erase,
             "due": lambda: sorted(due.job_id for due in self.store.take_due(limit=2**31, hide_ms=0)),
             "rebuild": lambda: self.store.rebuild_due(grace_ms=0),
             "forward": self.world.forward,
@@ -130,6 +136,24 @@ class Side:
                 audit=[note(at_ms=1)] * rest["notes"],
             )
         )
+
+    def end(self, job: int) -> object:
+        """A run that ends well: chance alone hardly leads a job to where it can be erased."""
+        begun = frozenset({Status.QUEUED, Status.RUNNING})
+        told = Event(type="status", data={"status": "SUCCESS", "by": "lea"}, at_ms=1)
+        ended = {"output": {"rows": [1]}, "program": Program(source="x", sha256="0" * 64)}
+        change = Change(self.jobs[job].id, begun, Status.SUCCESS, set=ended, events=[told])
+        return self.store.change(change)
+
+    def erase(self, job: int, version: int | None) -> object:
+        """Without a version: the present one."""
+        job_id = self.jobs[job].id
+        present = self.store.version(job_id)
+        expect = version or (present[0] if present else 1)
+        try:
+            return self.store.erase(job_id, expect_version=expect, at_ms=1, audit=[note(at_ms=1)])
+        except ValueError as error:
+            return str(error)
 
     def everything(self) -> object:
         pages = [

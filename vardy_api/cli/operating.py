@@ -148,11 +148,11 @@ def only_chosen(jobs: Sequence[str] | None, *, by_filter: bool) -> None:
 
 
 def _matching(client: Vardy, filters: Filters, statuses: Sequence[Status], error: str | None) -> Iterator[SummaryView]:
-    """Commits by filter. A `FUNCTION_ERROR` without effects never began to commit."""
+    """Commits by filter. A `FUNCTION_ERROR` without effects never began to commit; an erased one is over for good."""
     for item in client.iterate_jobs(status=statuses, **filters):
         begun = item.effects_total > 0 or item.status is Status.COMMITTING
         wanted = item.error_code == error if error is not None else item.error_code != DISCARDED
-        if begun and wanted:
+        if begun and wanted and item.erased_at is None:
             yield item
 
 

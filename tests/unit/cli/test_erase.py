@@ -74,6 +74,15 @@ def test_filters_choose_what_is_erased_and_what_is_not_over_is_skipped_and_named
     assert (only.code, only.err) == (ExitCode.OK, "No job matches.\n")
 
 
+def test_an_erased_commit_needs_nobody_any_more(cli: Cli, world: ApiWorld) -> None:
+    job = world.job(Status.FUNCTION_ERROR, error=ErrorInfo(code="function.failed", message="No."))
+    assert job.id in cli("commits", "list").out
+    assert cli("jobs", "erase", job.id, "--yes").code == ExitCode.OK
+    assert cli("commits", "list").out == "No commit needs anybody.\n"
+    requeued = cli("commits", "requeue", "--all", "--yes", "--user", "olga", "--json")
+    assert (requeued.code, requeued.json["total"]) == (ExitCode.OK, 0)
+
+
 def totals(world: ApiWorld) -> dict[str, int]:
     return world.store.user_totals(ANA.id, window_hours=24).counts
 
