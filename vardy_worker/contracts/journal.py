@@ -52,7 +52,7 @@ class JournalEntry(Contract):
     """One line of the append-only journal of a commit. No results: those are in the record.
 
     `due_at_ms` is when the effect is tried again by itself; null where it is not. `by` and
-    `reason` are of the operator who settled an unknown outcome.
+    `reason` are of the operator who settled an unknown outcome, or gave up the rest.
     """
 
     at_ms: int

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.base import JsonValue
     from vardy_worker.contracts.functions import Catalogue
     from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.contracts.plan import Effect
     from vardy_worker.contracts.policy import PolicyResult
 
 
@@ -323,25 +324,13 @@ def resolve(
             "maybe_applied": False,
         }
     )
-    entry = JournalEntry(
-        at_ms=now_ms,
-        seq=seq,
-        state=state,
-        attempt=record.attempts,
-        fence=job.fence,
-        worker="",
-        idempotency_key=record.idempotency_key,
-        args_sha256=sha256_json(effects[seq].args),
-        by=by,
-        reason=reason,
-    )
     return Change(
         job_id=job.id,
         expect_status=frozenset({Status.PARTIAL}),
         expect_version=job.version,
         effects=(settled,),
-        journal=(entry,),
-        events=(Event(type="effect", data={"seq": seq, "state": state.value, "by": by}, at_ms=now_ms),),
+        journal=(_said(job, settled, effects[seq], by=by, reason=reason, now_ms=now_ms),),
+        events=(_effect_event(settled, by, now_ms),),
         audit=(
             AuditNote(
                 action=Action.EFFECT_RESOLVED,
@@ -364,6 +353,7 @@ def discard(job: JobRecord, *, by: str, reason: str, now_ms: int, retain_seconds
         raise conflict(job, "discarded")
     if not reason.strip():
         raise RequestError("Say why the rest is not wanted.", code="approval.reason", details={"field": "reason"})
+    effects = job.plan.body().effects if job.plan else ()
     skipped = tuple(
         record.model_copy(update={"state": EffectState.SKIPPED, "ended_at_ms": now_ms})
         for record in effect_records(job)
@@ -380,7 +370,13 @@ def discard(job: JobRecord, *, by: str, reason: str, now_ms: int, retain_seconds
         expect_version=job.version,
         set={"error": error},
         effects=skipped,
-        events=(Event(type="status", data={"status": "PARTIAL", "code": error.code}, at_ms=now_ms),),
+        journal=tuple(
+            _said(job, record, effects[record.seq], by=by, reason=reason, now_ms=now_ms) for record in skipped
+        ),
+        events=(
+            *(_effect_event(record, by, now_ms) for record in skipped),
+            Event(type="status", data={"status": "PARTIAL", "code": error.code}, at_ms=now_ms),
+        ),
         audit=(
             AuditNote(
                 action=Action.COMMIT_DISCARDED,
@@ -393,6 +389,26 @@ def discard(job: JobRecord, *, by: str, reason: str, now_ms: int, retain_seconds
         ),
         retain_seconds=retain_seconds,
     )
+
+
+def _said(job: JobRecord, record: EffectRecord, effect: Effect, *, by: str, reason: str, now_ms: int) -> JournalEntry:
+    """The journal's entry of what an operator made of an effect."""
+    return JournalEntry(
+        at_ms=now_ms,
+        seq=record.seq,
+        state=record.state,
+        attempt=record.attempts,
+        fence=job.fence,
+        worker="",
+        idempotency_key=record.idempotency_key,
+        args_sha256=sha256_json(effect.args),
+        by=by,
+        reason=reason,
+    )
+
+
+def _effect_event(record: EffectRecord, by: str, now_ms: int) -> Event:
+    return Event(type="effect", data={"seq": record.seq, "state": record.state.value, "by": by}, at_ms=now_ms)
 
 
 def _is_discarded(job: JobRecord) -> bool:

@@ -253,6 +253,16 @@ def test_discarding_skips_what_was_never_tried_and_leaves_the_rest_honest() -> N
     assert change.set["error"].code == "commit.discarded"
 
 
+def test_a_discard_is_told_by_journal_and_events_effect_by_effect() -> None:
+    job = half_done(EffectState.SUCCEEDED, EffectState.UNKNOWN, EffectState.PENDING, EffectState.PENDING)
+    change = discard(job, by="olga", reason="done by hand", now_ms=NOW_MS)
+    told = [(entry.seq, entry.state, entry.by, entry.reason, entry.worker) for entry in change.journal]
+    assert told == [(seq, EffectState.SKIPPED, "olga", "done by hand", "") for seq in (2, 3)]
+    keys = {record.seq: record.idempotency_key for record in job.effects}
+    assert {entry.seq: entry.idempotency_key for entry in change.journal} == {seq: keys[seq] for seq in (2, 3)}
+    assert [event.data["seq"] for event in change.events if event.type == "effect"] == [2, 3]
+
+
 def test_only_a_partial_job_is_discarded_and_only_once() -> None:
     refused("job.conflict", discard, planned_job(Status.SUCCESS), by="o", reason="x", now_ms=NOW_MS)
     given_up = half_done(EffectState.SUCCEEDED, error=ErrorInfo(code="commit.discarded", message="given up"))
