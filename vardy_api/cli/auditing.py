@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
 from vardy_api.cli.audit_comparing import AuditVerdict, BrokenChain, Chains, Comparison, Span
 from vardy_api.cli.exits import CommandError, usage_error
+from vardy_api.cli.progress import shown_progress
 from vardy_api.cli.shown import Shown
 from vardy_api.cli.text import counted
 from vardy_worker.contracts.audit_chain import Head, parse_entry
@@ -18,8 +16,6 @@ from vardy_worker.contracts.base import Contract
 from vardy_worker.contracts.view import milliseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from vardy_api.cli.session import Session
     from vardy_api.shapes import TrailCheckPage
 
@@ -65,7 +61,7 @@ def _verify_live(session: Session, chain: str | None, earlier: Chains | None, ag
     broken: list[BrokenChain] = []
     spans: dict[str, Span] = {}
     chains = entries = erased = trimmed_before_ms = 0
-    with progress(session, "check") as advance:
+    with shown_progress(session, "check") as advance:
         for page in session.client.verify_audit(chain):
             for item in page.items:
                 chains += 1
@@ -79,7 +75,7 @@ def _verify_live(session: Session, chain: str | None, earlier: Chains | None, ag
             advance(len(page.items), 1 if chain else page.chains)
     if earlier is not None:
         seen = Comparison(earlier)
-        with progress(session, "compare") as advance:
+        with shown_progress(session, "compare") as advance:
             for line in session.client.export_audit():
                 seen.look(parse_entry(line))
                 advance(1, entries)
@@ -105,7 +101,7 @@ def _read(session: Session, file: str, seen: Comparison | None = None) -> Chains
     """The chains of an export. Raises `CommandError` for a file that cannot be read."""
     chains = Chains()
     try:
-        with Path(file).open("rb") as stream, progress(session, "read") as advance:
+        with Path(file).open("rb") as stream, shown_progress(session, "bytes read") as advance:
             size = Path(file).stat().st_size
             for number, line in enumerate(stream, start=1):
                 fields = parse_entry(line)
@@ -123,7 +119,7 @@ def export(session: Session, *, to: str, append: bool) -> Shown:
     path = Path(to)
     try:
         place = _last_place(path) if append and path.exists() else ""
-        with path.open("ab" if append else "xb") as stream, progress(session, "export") as advance:
+        with path.open("ab" if append else "xb") as stream, shown_progress(session, "export") as advance:
             entries = 0
             for line in session.client.export_audit(after=place):
                 stream.write(line + b"\n")
@@ -154,20 +150,7 @@ def _last_place(path: Path) -> str:
 
 def summary(verdict: AuditVerdict) -> str:
     """The verdict in one sentence."""
-    what = f"{counted(verdict.entries, 'entry').replace('entrys', 'entries')} in {counted(verdict.chains, 'chain')}"
+    what = f"{counted(verdict.entries, 'entry', 'entries')} in {counted(verdict.chains, 'chain')}"
     held = f"and hold what {verdict.against} has" if verdict.against else "unbroken"
     erased = f"; {verdict.erased} with their text erased" if verdict.erased else ""
     return f"{what}, {held}{erased}." if verdict.ok else f"{what}, {len(verdict.broken)} broken{erased}."
-
-
-@contextmanager
-def progress(session: Session, verb: str) -> Iterator[Callable[[int, int | None], None]]:
-    """How far long work is, on a terminal; `advance(done, total)` tells of more."""
-    stderr = session.out.stderr
-    if not stderr.is_terminal or session.as_json:
-        yield lambda _done, _total: None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=stderr, transient=True) as shown:
-        task = shown.add_task(verb, total=None)
-        yield lambda done, total: shown.update(task, advance=done, total=total)

@@ -22,25 +22,42 @@ LINE_SECONDS = 5.0
 
 
 def progress(session: Session, verb: str, things: Sequence[T]) -> Iterator[T]:
-    """The things, one by one, with a bar on a terminal and a line now and then elsewhere; none in JSON runs."""
+    """The things, one by one, with their progress shown; see `shown_progress`."""
+    with shown_progress(session, verb) as advance:
+        for thing in things:
+            yield thing
+            advance(1, len(things))
+
+
+@contextmanager
+def shown_progress(session: Session, verb: str) -> Iterator[Callable[[int, int | None], None]]:
+    """Shows how far work is: by a bar on a terminal, by a line now and then elsewhere, not at all in JSON runs.
+
+    What this gives is told how much more is done, and of how much; None where that is not known.
+    """
     stderr = session.out.stderr
     if session.as_json:
-        yield from things
+        yield lambda _more, _total: None
     elif stderr.is_terminal:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         with Progress(*columns, console=stderr, transient=True) as bar:
-            yield from bar.track(things, description=verb)
+            task = bar.add_task(verb, total=None)
+            yield lambda more, total: bar.update(task, advance=more, total=total)
     else:
-        yield from _in_lines(session, verb, things)
+        yield _by_lines(session, verb)
 
 
-def _in_lines(session: Session, verb: str, things: Sequence[T]) -> Iterator[T]:
-    said = time.monotonic()
-    for number, thing in enumerate(things, start=1):
-        yield thing
-        if number < len(things) and time.monotonic() - said >= LINE_SECONDS:
-            session.note(f"{verb}: {number} of {len(things)}")
+def _by_lines(session: Session, verb: str) -> Callable[[int, int | None], None]:
+    done, said = 0, time.monotonic()
+
+    def advance(more: int, total: int | None) -> None:
+        nonlocal done, said
+        done += more
+        if done != total and time.monotonic() - said >= LINE_SECONDS:
+            session.note(f"{verb}: {done}" + ("" if total is None else f" of {total}"))
             said = time.monotonic()
+
+    return advance
 
 
 @contextmanager

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
+from vardy_api.cli.progress import shown_progress
 from vardy_api.rule_shapes import rules_test_report
 
 if TYPE_CHECKING:
@@ -21,32 +19,20 @@ PAGE_JOBS = 50
 
 
 def replay(session: Session, text: str, filters: Filters, *, last: int) -> RulesTestReport:
-    """The rules over the newest `last` plans that match, with a bar on a terminal."""
-    with _bar(session, last) as advance:
+    """The rules over the newest `last` plans that match, with the progress shown."""
+    with shown_progress(session, "plans") as advance:
         return rules_test_report(_pages(session, text, filters, last, advance))
 
 
 def _pages(
-    session: Session, text: str, filters: Filters, last: int, advance: Callable[[int], None]
+    session: Session, text: str, filters: Filters, last: int, advance: Callable[[int, int | None], None]
 ) -> Iterator[RulesTestPage]:
     cursor, left = None, last
     while left:
         page = session.client.test_rules(text, **filters, cursor=cursor, limit=min(PAGE_JOBS, left))
         yield page
-        advance(len(page.items))
+        advance(len(page.items), last)
         left -= len(page.items)
         cursor = page.next
         if cursor is None:
             return
-
-
-@contextmanager
-def _bar(session: Session, total: int) -> Iterator[Callable[[int], None]]:
-    stderr = session.out.stderr
-    if not stderr.is_terminal or session.as_json:
-        yield lambda _: None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=stderr, transient=True) as progress:
-        task = progress.add_task("plans", total=total)
-        yield lambda done: progress.advance(task, done)

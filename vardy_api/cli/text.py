@@ -79,9 +79,9 @@ def expiry(moment: datetime | None, now: datetime) -> str:
     return "expired" if left <= timedelta(0) else f"expires in {duration(left.total_seconds())}"
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 job`, `3 jobs`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 job`, `3 jobs`; with the plural where it is not the noun with an s."""
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
 
 
 def effects_named(seqs: Sequence[int]) -> str:

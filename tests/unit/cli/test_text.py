@@ -82,7 +82,7 @@ def test_times_are_told_from_now() -> None:
     assert expiry(NOW + timedelta(hours=3), NOW) == "expires in 3 h"
     assert expiry(NOW, NOW) == "expired"
     assert expiry(None, NOW) == "-"
-    assert (counted(1, "job"), counted(2, "job")) == ("1 job", "2 jobs")
+    assert (counted(1, "job"), counted(2, "job"), counted(0, "entry", "entries")) == ("1 job", "2 jobs", "0 entries")
 
 
 @pytest.mark.parametrize(
