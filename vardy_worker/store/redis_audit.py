@@ -35,8 +35,8 @@ T = TypeVar("T")
 TRIES_MAX: Final = 200
 """How often entries are made again because another writer's came first."""
 
-SCAN_BATCH: Final = 1000
-"""Entries looked at by one script call: a few milliseconds of the server's time."""
+SCAN_BATCH: Final = 200
+"""Entries looked at by one script call: about a millisecond of the server's time."""
 
 SCAN_MAX: Final = 10_000
 """Entries looked at for one page. Where a filter matches few of them, the page ends short after
