@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 _EXPORT_OBJECTS = frozenset({"module", "exports", "globalThis", "window", "self", "global"})
 _RUN_KEYS = frozenset({"run", "default"})
+_VARIABLES = frozenset({"lexical_declaration", "variable_declaration"})
 _DECLARATIONS = frozenset(
     {
         "function_declaration",
@@ -53,6 +54,8 @@ def read_offers(names: Names) -> Offers:
     for statement in statements:
         if statement.kind == "export_statement":
             _module_export(names, statement, offers)
+        elif statement.kind in _VARIABLES:
+            _export_of_variable(names, statement, offers)
         elif statement.kind == "expression_statement":
             others.extend(_commonjs_export(names, statement, offers))
     if len(others) == 1 and offers == Offers(statements=offers.statements):
@@ -102,6 +105,18 @@ def _commonjs_export(names: Names, statement: Node, offers: Offers) -> list[tupl
             return [(value, statement)]
         offers.statements.append(statement)
     return []
+
+
+def _export_of_variable(names: Names, statement: Node, offers: Offers) -> None:
+    """Reads `const f = exports.run = …`: the export between the name and the value goes."""
+    for declarator in statement.named_children():
+        name, value = declarator.get("name"), declarator.get("value")
+        if name is None or name.kind != "identifier" or value is None:
+            continue
+        targets, inner = _assigned(value)
+        if targets and all(_export_path(names, target)[0] in _EXPORT_OBJECTS for target in targets):
+            offers.prefixes.append((value.start, inner.start))
+            offers.name = name.text
 
 
 def _assigned(expression: Node) -> tuple[list[Node], Node]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vardy_worker.programs.nodes import Node
-from vardy_worker.programs.syntax import CLASSES, FUNCTIONS, bare, key_name
+from vardy_worker.programs.syntax import CLASSES, FUNCTIONS, bare, key_name, property_name
 
 if TYPE_CHECKING:
     from vardy_worker.programs.scopes import Binding, Names
@@ -28,9 +28,27 @@ def holders_of(names: Names) -> dict[str, str]:
 def run_of(names: Names, binding: Binding) -> str | None:
     """How to reach the `run` that a name holds; None when it holds none."""
     value = binding.initial
-    if value is None or not holds_run(names, bare(value)):
+    if value is None:
         return None
+    if not holds_run(names, bare(value)):
+        return f"{binding.name}.run" if bare(value).kind == "object" and _is_given_run(binding) else None
     return f"new {binding.name}().run" if bare(value).kind in CLASSES and not _static(value) else f"{binding.name}.run"
+
+
+def _is_given_run(binding: Binding) -> bool:
+    """Whether the top of the program puts a function into an object: `api.run = async (params) => …`."""
+    for reference in binding.references:
+        member = reference.node.parent
+        if member is None or reference.node.field != "object" or property_name(member) != "run":
+            continue
+        assignment = member.parent
+        if assignment is None or assignment.kind != "assignment_expression" or member.field != "left":
+            continue
+        value, statement = assignment.get("right"), assignment.parent
+        at_top = statement is not None and statement.parent is not None and statement.parent.kind == "program"
+        if at_top and value is not None and bare(value).kind in FUNCTIONS:
+            return True
+    return False
 
 
 def holds_run(names: Names, value: Node, depth: int = 0) -> bool:

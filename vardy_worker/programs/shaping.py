@@ -231,7 +231,7 @@ def _shape_unnamed(sheet: Sheet) -> Sheet:
     holders = holders_of(names)
     for name, path in holders.items() if len(holders) == 1 else ():
         reports = _reports_of(names.top.bindings[name])
-        if all(any(s is report for report in reports) for s in statements):
+        if all(any(s is report for report in reports) or not _acts([s]) for s in statements):
             return _finish(_delegate(sheet.apply(_blanks(sheet, reports)), path))
     entry = likely_entry(names)
     hidden = hidden_run(names.tree)
