@@ -7,6 +7,7 @@ from vardy_worker.contracts.status import (
     UNSETTLED,
     Status,
     can_move,
+    is_final,
     is_settled,
 )
 
@@ -41,3 +42,14 @@ def test_a_parked_plan_cannot_succeed_without_a_commit() -> None:
 def test_every_result_but_the_good_ones_has_an_error_code() -> None:
     good = {Status.SUCCESS, Status.PLANNED, Status.PENDING_APPROVAL}
     assert set(JOB_ERRORS.values()) == (RESULT_STATUSES - good) | {Status.CANCELLED}
+
+
+def test_what_is_final_is_settled_and_waits_for_nobody() -> None:
+    final = {status for status in Status if is_final(status)}
+    assert final == set(Status) - {
+        Status.QUEUED,
+        Status.RUNNING,
+        Status.COMMITTING,
+        Status.PENDING_APPROVAL,
+        Status.PLANNED,
+    }
