@@ -210,9 +210,9 @@ class Vardy(LibraryClient):
         """Removes what a job that is over holds, for good; the answer is what stays. Needs a key with `operate`."""
         return self._drive(flows.perform(calls.erase(job_id_of(job), dry_run=dry_run)))
 
-    def forget_totals(self, user: str) -> None:
-        """Forgets what a person's plans added up to, so that limits over time begin anew. Needs `operate`."""
-        return self._drive(flows.perform(calls.forget_totals(user)))
+    def erase_totals(self, user: str) -> None:
+        """Erases what a person's plans added up to, so that limits over time begin anew. Needs `operate`."""
+        return self._drive(flows.perform(calls.erase_totals(user)))
 
     # --- decisions and commits -------------------------------------------------------------------
 

@@ -246,8 +246,8 @@ def erase(job_id: str, *, dry_run: bool) -> Call[JobView]:
     return Call("DELETE", _path("jobs", job_id), read_as(JobView), query=query)
 
 
-def forget_totals(user: str) -> Call[None]:
-    """`DELETE /v1/users/{id}/totals`. Forgetting twice is the same."""
+def erase_totals(user: str) -> Call[None]:
+    """`DELETE /v1/users/{id}/totals`. Erasing twice is the same."""
     return Call("DELETE", _path("users", user, "totals"), _nothing)
 
 

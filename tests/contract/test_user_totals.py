@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.audit import actions, check, note
 from tests.support.factories import ANA, LEA, submission
 from tests.support.worlds import RedisWorld, job_in
+from vardy_worker.contracts.audit import SETTINGS, Action
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.totals import WINDOW_HOURS, WINDOW_HOURS_MAX, CountedPlan, EffectTotals
 from vardy_worker.ports import Change, Changed
 from vardy_worker.store.keys import Keys
+from vardy_worker.store.redis_audit import AuditWriter
 from vardy_worker.store.redis_totals import RedisTotals
 from vardy_worker.store.scripts import Scripts
 
@@ -240,6 +243,17 @@ def test_a_users_totals_can_be_erased(store: JobStore) -> None:
     assert (total(store), total(store, LEA.id)) == (0, 1)
 
 
+def test_only_an_erasure_that_erased_something_is_noted(world: World) -> None:
+    noted = [note(Action.TOTALS_ERASED, at_ms=0, subject=ANA.id)]
+    assert not world.store.erase_user_totals(ANA.id, audit=noted)
+    count(world.store, committing(world.store))
+    assert world.store.erase_user_totals(ANA.id, audit=noted)
+    assert not world.store.erase_user_totals(ANA.id, audit=noted)
+    world.documents.put("keys", "k", {}, audit=[note(Action.KEY_CREATED, at_ms=0)])
+    assert actions(world.trail, SETTINGS) == ["totals.erased", "key.created"]
+    assert check(world.trail)[SETTINGS].ok
+
+
 def test_a_plan_that_was_counted_before_the_erasure_lowers_nothing_after_it(store: JobStore) -> None:
     job = committing(store)
     count(store, job)
@@ -257,7 +271,7 @@ def test_a_count_that_is_sent_twice_counts_once(redis_world: RedisWorld) -> None
     store = redis_world.store
     job = committing(store)
     keys = Keys(redis_world.namespace)
-    totals = RedisTotals(redis_world.client, keys, Scripts(redis_world.client))
+    totals = RedisTotals(redis_world.client, keys, Scripts(redis_world.client), AuditWriter(redis_world.client, keys))
     stored = totals.read(ANA.id, window_hours=24)
     counting = stored.counting(None, ONE, 24, version="v1")
     assert totals.send_count(job.id, ANA.id, job.fence, stored, counting) == b"counted"

@@ -42,15 +42,15 @@ def erase_job(
     "/users/{user_id:path}/totals",
     status_code=204,
     response_class=Response,
-    summary="Forget a person's totals",
+    summary="Erase a person's totals",
     responses=problem_responses(),
 )
-def forget_totals(
+def erase_totals(
     use: UseCases, caller: Authenticated, user_id: Annotated[str, Path(max_length=200, description="Id of the person.")]
 ) -> Response:
-    """Forgets what a person's plans of the last hours added up to: what rules see as `user_window`.
+    """Erases what a person's plans of the last hours added up to: what rules see as `user_window`.
 
-    Limits over time begin anew for the person. Forgetting twice is the same.
+    Limits over time begin anew for the person. Erasing twice is the same.
     """
-    use.erasure.forget_totals(caller, user_id)
+    use.erasure.erase_totals(caller, user_id)
     return Response(status_code=204)

@@ -25,6 +25,13 @@ Verb: TypeAlias = "Callable[[JobRecord], Change | None]"
 log = get_logger(__name__)
 
 
+def keeps_changing(job: JobRecord) -> RequestError:
+    """Every try lost a race against another change."""
+    return RequestError(
+        "The job keeps changing; look at it again.", code="job.conflict", details={"status": job.status.value}
+    )
+
+
 class Changes:
     """Applies verbs to jobs."""
 
@@ -55,9 +62,7 @@ class Changes:
                 to = change.to or job.status
                 log.info("job.changed", job_id=job_id, status=to.value, key_id=caller.key.id)
                 return self._jobs.find(caller, job_id)
-        raise RequestError(
-            "The job keeps changing; look at it again.", code="job.conflict", details={"status": job.status.value}
-        )
+        raise keeps_changing(job)
 
     def publish(self, queue: QueueName, job_id: str) -> None:
         """Tells the workers. A lost message is no error: the reconciler publishes it again."""

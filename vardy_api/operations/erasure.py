@@ -1,12 +1,12 @@
-"""Erasure: taking the contents out of jobs that are over, and forgetting what a person's plans added up to."""
+"""Erasure: taking the contents out of jobs that are over, and removing what a person's plans added up to."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vardy_api.operations.changes import TRIES_MAX
+from vardy_api.operations.changes import TRIES_MAX, keeps_changing
 from vardy_worker import verbs
-from vardy_worker.contracts.errors import RequestError
+from vardy_worker.contracts.audit import Action, AuditNote
 from vardy_worker.contracts.user import Scope, composed
 from vardy_worker.logs import get_logger
 from vardy_worker.ports import Conflict
@@ -45,15 +45,21 @@ class ErasureOperations:
             if not isinstance(reply, Conflict):
                 log.info("job.erased", job_id=job_id, key_id=caller.key.id)
                 return self._jobs.find(caller, job_id)
-        raise RequestError(
-            "The job keeps changing; look at it again.", code="job.conflict", details={"status": job.status.value}
-        )
+        raise keeps_changing(job)
 
-    def forget_totals(self, caller: Caller, user: str) -> None:
-        """Forgets what a person's plans of the last hours added up to. Forgetting twice is the same.
+    def erase_totals(self, caller: Caller, user: str) -> None:
+        """Erases what a person's plans of the last hours added up to. Erasing twice is the same.
 
         Limits over time begin anew for the person. Raises `auth.scope`.
         """
         caller.need(Scope.OPERATE)
-        self._store.erase_user_totals(composed(user))
-        log.info("user.totals_erased", key_id=caller.key.id)
+        person = composed(user)
+        noted = AuditNote(
+            action=Action.TOTALS_ERASED,
+            at_ms=self._clock.now_ms(),
+            by=caller.actor(),
+            origin=caller.origin,
+            subject=person,
+        )
+        if self._store.erase_user_totals(person, audit=[noted]):
+            log.info("totals.erased", key_id=caller.key.id)

@@ -1,6 +1,6 @@
 """The audit trail: who did what, when and from where, in chains that cannot be changed unseen.
 
-There is one chain for each job and one, `SETTINGS`, for keys, rules and recipes. `hash` of
+There is one chain for each job and one, `SETTINGS`, for keys, rules, recipes and totals. `hash` of
 an entry covers everything in it but itself and `text`, and so, by `prev`, all entries before
 it. What people typed stands in `text`; only a salted hash of it is covered, so that the text
 can be erased and the chain still be checked. How entries are made and checked: `audit_chain`.
@@ -18,7 +18,7 @@ from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import AskedId
 
 SETTINGS: Final = "settings"
-"""The chain of what holds for every job: keys, rules, recipes."""
+"""The chain of what holds for every job: keys, rules, recipes, and what users' plans added up to."""
 
 VARDY: Final = "vardy"
 """Who acts where no person does: a worker that ends a commit, a plan that expires."""
@@ -47,6 +47,7 @@ class Action(StrEnum):
     RULES_APPLIED = "rules.applied"
     RECIPE_SAVED = "recipe.saved"
     RECIPE_DELETED = "recipe.deleted"
+    TOTALS_ERASED = "totals.erased"
 
 
 SETTINGS_ACTIONS: Final = frozenset(
@@ -56,6 +57,7 @@ SETTINGS_ACTIONS: Final = frozenset(
         Action.RULES_APPLIED,
         Action.RECIPE_SAVED,
         Action.RECIPE_DELETED,
+        Action.TOTALS_ERASED,
     }
 )
 """Those of the chain `SETTINGS`; all others are about one job."""
@@ -79,7 +81,7 @@ class AuditNote(Contract):
     at_ms: int
     by: str = Field(VARDY, description="id of the person, or `vardy`")
     origin: Origin = Field(default_factory=Origin)
-    subject: str = Field("", description="the key or recipe it is about; a job is named by the chain")
+    subject: str = Field("", description="the key, recipe or user it is about; a job is named by the chain")
     digest: str = Field("", description="of the plan, the rules or the program it is about")
     details: JsonObject = Field(default_factory=dict)
     reason: str = Field("", description="what the person typed")

@@ -68,7 +68,7 @@ def _is_plain(value: JsonValue) -> bool:
 
 
 def next_entries(
-    chain: str, notes: Iterable[AuditNote], head: Head, *, before: AuditState | None, after: AuditState
+    chain: str, notes: Iterable[AuditNote], head: Head, *, before: AuditState | None, after: AuditState | None
 ) -> list[JsonObject]:
     """The entries that follow `head`, ready to be stored. Fields that are empty are left out."""
     states = {"before": _state(before), "after": _state(after)}

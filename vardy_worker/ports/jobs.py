@@ -237,8 +237,12 @@ class JobStore(Protocol):
         The oldest hour counts whole. Costs the same however many plans there were.
         """
 
-    def erase_user_totals(self, user: str) -> bool:
-        """Forgets what a user's plans did; False when nothing was known. Plans under way are not corrected later."""
+    def erase_user_totals(self, user: str, *, audit: Sequence[AuditNote] = ()) -> bool:
+        """Forgets what a user's plans did; False when nothing was known, and then nothing is noted.
+
+        Plans under way are not corrected later. The audit entries are appended to the chain of
+        settings in the same step.
+        """
 
     def server_now_ms(self) -> int:
         """The server's clock."""

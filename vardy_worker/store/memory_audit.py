@@ -35,7 +35,9 @@ class MemoryAuditTrail:
         self.job_is_there: Callable[[str], bool] = lambda _job_id: False
         """Asked before a chain without entries is forgotten; the store of jobs sets it."""
 
-    def append(self, chain: str, notes: Sequence[AuditNote], *, before: AuditState | None, after: AuditState) -> None:
+    def append(
+        self, chain: str, notes: Sequence[AuditNote], *, before: AuditState | None, after: AuditState | None
+    ) -> None:
         """Appends the entries of a change that is being applied."""
         with self._lock:
             for entry in next_entries(chain, notes, self._heads.get(chain, START), before=before, after=after):

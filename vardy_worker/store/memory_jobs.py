@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vardy_worker.contracts.audit import AuditState
+from vardy_worker.contracts.audit import SETTINGS, AuditState
 from vardy_worker.contracts.erasure import erased_entry, erased_event, erased_record
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.job import SCHEMA, JobPage
@@ -402,10 +402,13 @@ class MemoryJobStore:
         with self._lock:
             return self._totals.read(user).window(window_hours, without=without)
 
-    def erase_user_totals(self, user: str) -> bool:
+    def erase_user_totals(self, user: str, *, audit: Sequence[AuditNote] = ()) -> bool:
         """See `JobStore.erase_user_totals`."""
         with self._lock:
-            return self._totals.erase(user)
+            erased = self._totals.erase(user)
+            if erased:
+                self.audit.append(SETTINGS, audit, before=None, after=None)
+            return erased
 
     def server_now_ms(self) -> int:
         """See `JobStore.server_now_ms`."""

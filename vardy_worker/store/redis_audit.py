@@ -99,6 +99,14 @@ class AuditWriter:
         before = AuditState(version=version)
         return self._part(SETTINGS, notes, read_head(head), state=str(version), before=before, after=after)
 
+    def of_settings(self, notes: Sequence[AuditNote]) -> AuditPart:
+        """The part of a change in the chain of settings of what has no versions."""
+        if not notes:
+            return self.nothing()
+        with translated():
+            head = cast("bytes | None", self._client.hget(self._keys.audit_heads, SETTINGS))
+        return self._part(SETTINGS, notes, read_head(head), state="", before=None, after=None)
+
     def _look(self, job_id: str) -> tuple[Head, AuditState]:
         with translated():
             pipe = self._client.pipeline(transaction=True)
@@ -117,7 +125,7 @@ class AuditWriter:
         *,
         state: str,
         before: AuditState | None,
-        after: AuditState,
+        after: AuditState | None,
     ) -> AuditPart:
         entries = next_entries(chain, notes, head, before=before, after=after)
         if not entries:

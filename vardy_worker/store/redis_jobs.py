@@ -78,7 +78,7 @@ class RedisJobStore:
         self._erasure = RedisErasure(client, self._keys, self._scripts, self._audit)
         self._due = RedisDue(self._keys, self._scripts)
         self._listing = RedisListing(self._keys, self._scripts)
-        self._totals = RedisTotals(client, self._keys, self._scripts)
+        self._totals = RedisTotals(client, self._keys, self._scripts, self._audit)
         self._job_prefix = self._keys.job("")
 
     @property
@@ -327,9 +327,9 @@ class RedisJobStore:
         """See `JobStore.user_totals`."""
         return self._totals.read(user, window_hours=window_hours, plan=without).window(window_hours, without=without)
 
-    def erase_user_totals(self, user: str) -> bool:
+    def erase_user_totals(self, user: str, *, audit: Sequence[AuditNote] = ()) -> bool:
         """See `JobStore.erase_user_totals`."""
-        return self._totals.erase(user)
+        return self._totals.erase(user, audit)
 
     def server_now_ms(self) -> int:
         """See `JobStore.server_now_ms`."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from vardy_worker.contracts.errors import StoreUnavailable
 from vardy_worker.contracts.totals import HOUR_MS, TotalsCorrection
 from vardy_worker.store.connection import translated
+from vardy_worker.store.redis_audit import until_unmoved
 from vardy_worker.store.totals import KEEP_MS, UserTotals
 
 if TYPE_CHECKING:
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
 
     from redis import Redis
 
+    from vardy_worker.contracts.audit import AuditNote
     from vardy_worker.contracts.job import JobRecord
     from vardy_worker.contracts.totals import CountedPlan, EffectTotals
     from vardy_worker.store.keys import Keys
+    from vardy_worker.store.redis_audit import AuditWriter
     from vardy_worker.store.scripts import Arg, Scripts
     from vardy_worker.store.totals import Count
 
@@ -29,10 +32,11 @@ TRIES_MAX: Final = 100
 class RedisTotals:
     """The part of `RedisJobStore` that keeps totals. One round trip to read, one more to count."""
 
-    def __init__(self, client: Redis, keys: Keys, scripts: Scripts) -> None:
+    def __init__(self, client: Redis, keys: Keys, scripts: Scripts, audit: AuditWriter) -> None:
         self._client = client
         self._keys = keys
         self._scripts = scripts
+        self._audit = audit
 
     def count(self, job: JobRecord, *, fence: int, totals: EffectTotals, window_hours: int) -> CountedPlan | None:
         """See `JobStore.count_plan`. Raises `StoreUnavailable` after losing too many races."""
@@ -101,7 +105,12 @@ class RedisTotals:
             corrections=tuple(TotalsCorrection.model_validate_json(line) for line in corrections),
         )
 
-    def erase(self, user: str) -> bool:
+    def erase(self, user: str, notes: Sequence[AuditNote]) -> bool:
         """See `JobStore.erase_user_totals`. Safe to send twice, but for its answer."""
-        with translated():
-            return bool(self._client.delete(self._keys.totals(user), self._keys.corrections(user)))
+        keys = [self._keys.totals(user), self._keys.corrections(user)]
+
+        def send() -> int:
+            entries = self._audit.of_settings(notes)
+            return int(self._scripts.run_safely("erase_totals", [*keys, *entries.keys], [entries.arg], fsync=False))
+
+        return bool(until_unmoved(send, lambda reply: reply < 0))

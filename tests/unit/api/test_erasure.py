@@ -10,6 +10,7 @@ from tests.support.api import run_body
 from tests.support.audit import actions, check, entries
 from tests.support.factories import ANA, effect
 from vardy_api.client_errors import Conflict, NotFound
+from vardy_worker.contracts.audit import SETTINGS
 from vardy_worker.contracts.erasure import ERASED
 from vardy_worker.contracts.errors import ErrorInfo
 from vardy_worker.contracts.journal import EffectRecord, EffectState
@@ -192,15 +193,18 @@ def test_whatever_an_id_is_made_of_it_finds_the_persons_jobs_totals_and_deeds(
         assert [found.id for found in vardy.list_jobs(user=typed).items] == [job.id]
         assert [entry.by for entry in vardy.audit(by=typed).items] == [kept]
         assert not api.store.user_totals(kept, window_hours=24).is_zero
-        vardy.forget_totals(typed)
+        vardy.erase_totals(typed)
     assert api.store.user_totals(kept, window_hours=24).is_zero
 
 
-def test_a_persons_totals_are_forgotten_once_and_again(api: ApiWorld) -> None:
+def test_a_persons_totals_are_erased_once_and_again_and_noted_once(api: ApiWorld) -> None:
     job = api.job(Status.COMMITTING)
     api.store.count_plan(job, fence=0, totals=EffectTotals(counts={"refund_payment": 2}), window_hours=0)
     assert api.store.user_totals(ANA.id, window_hours=24).counts == {"refund_payment": 2}
     with api.vardy() as vardy:
-        vardy.forget_totals(ANA.id)
-        vardy.forget_totals(ANA.id)
+        vardy.erase_totals(ANA.id)
+        vardy.erase_totals(ANA.id)
+        (entry,) = vardy.audit(action="totals.erased").items
     assert api.store.user_totals(ANA.id, window_hours=24).is_zero
+    assert (entry.chain, entry.subject, entry.before, entry.after) == (SETTINGS, ANA.id, None, None)
+    assert (entry.via, bool(entry.key_id)) == ("api", True)

@@ -143,7 +143,7 @@ def erase_jobs(
 
     Takes ids, or --all and filters. Status, codes, counts, times, digests and decisions stay.
     With filters, jobs that are not over yet are skipped and named. With --user alone, what
-    that person's plans added up to for limits over time is forgotten too. Can be repeated.
+    that person's plans added up to for limits over time is erased too. Can be repeated.
     """
     from vardy_api.cli import operating  # noqa: PLC0415 - see `vardy_api.cli`
 
@@ -153,7 +153,7 @@ def erase_jobs(
     over, alive = (jobs, []) if jobs else operating.erasable(session.client, filters)
     whole_person = user is not None and given == {"user"} and not dry_run
     if whole_person and not over:
-        session.confirm(f"forget what the plans of {user} added up to", yes=yes)
+        session.confirm(f"erase what the plans of {user} added up to", yes=yes)
     shown = operating.change_jobs(
         session,
         operating.ERASE,
@@ -166,5 +166,5 @@ def erase_jobs(
         for_good=True,
     )
     if user is not None and whole_person and shown.failure is None:
-        session.client.forget_totals(user)
+        session.client.erase_totals(user)
     return shown
