@@ -80,3 +80,23 @@ def test_what_works_passes_the_checks_and_is_right(run: Callable[..., SandboxOut
     outcome = run(source)
     assert isinstance(outcome, Returned)
     assert outcome.output == WORKING[expression]
+
+
+@pytest.mark.parametrize(
+    ("value", "owner"),
+    [
+        ("[1, 2]", "Array"),
+        ("10n", "BigInt"),
+        ("(1.5)", "Number"),
+        ("({})", "Object"),
+        ("new Uint8Array(1)", "TypedArray"),
+        ("new Date()", "Date"),
+    ],
+)
+def test_a_missing_method_is_named_with_what_it_was_called_on(
+    run: Callable[..., SandboxOutcome], value: str, owner: str
+) -> None:
+    outcome = run(program(f"{value}.toLocaleString()"))
+
+    assert isinstance(outcome, Threw)
+    assert outcome.message.startswith(f"`{owner}.toLocaleString` does not exist here: ")

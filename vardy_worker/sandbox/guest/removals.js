@@ -43,8 +43,14 @@ function missingMethod(prototype, name, owner, instead) {
   );
 }
 
-for (const prototype of [Object.prototype, Array.prototype, Number.prototype, BigInt.prototype, TypedArrayPrototype]) {
-  missingMethod(prototype, "toLocaleString", prototype === Number.prototype ? "Number" : "Object", PLAIN);
+for (const [prototype, owner] of [
+  [Object.prototype, "Object"],
+  [Array.prototype, "Array"],
+  [Number.prototype, "Number"],
+  [BigInt.prototype, "BigInt"],
+  [TypedArrayPrototype, "TypedArray"],
+]) {
+  missingMethod(prototype, "toLocaleString", owner, PLAIN);
 }
 for (const name of ["toLocaleString", "toLocaleDateString", "toLocaleTimeString"]) {
   missingMethod(Date.prototype, name, "Date", DATES);
