@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import FrameType
 
+    from vardy_worker.contracts.base import JsonValue
     from vardy_worker.ports import CallOutcome, FunctionCall
 
 THREADS = 4
@@ -51,11 +52,15 @@ class Moment(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CallMade:
-    """One call that reached the function. `ended`: `returned`, `failed` (`FunctionError`), `unknown` or `lost`."""
+    """One call that reached the function. `ended`: `returned`, `failed` (`FunctionError`), `unknown` or `lost`.
+
+    `answer` is what it returned, None where it did not.
+    """
 
     attempt: int
     idempotency_key: str
     ended: str
+    answer: JsonValue = None
 
 
 def own_codes(call: Callable[..., Any]) -> frozenset[CodeType]:
@@ -178,7 +183,8 @@ class CrashHost(FunctionRuntime):
         (outcome,) = super().call_many([call], **bounds)
         ended = {CallOk: "returned", CallFailed: "failed"}.get(type(outcome), "unknown")
         is_lost = self._cut.is_set() and not self.happened.is_set()
-        self.calls.append(CallMade(call.attempt, call.idempotency_key, "lost" if is_lost else ended))
+        answer = outcome.value if isinstance(outcome, CallOk) else None
+        self.calls.append(CallMade(call.attempt, call.idempotency_key, "lost" if is_lost else ended, answer))
         return outcome
 
     # --- around the function itself ---------------------------------------------------------

@@ -77,7 +77,7 @@ class CrashPoint:
             user: who asks; without one, somebody with the function's roles.
 
         Raises `AssertionError` when the effect was applied twice or was lost, or when an
-        idempotent function did not answer a repeated call; `ValueError` for arguments that do
+        idempotent function did not answer a repeated call as the first one; `ValueError` for arguments that do
         not fit.
         """
         host = CrashHost(self.functions, self.function, self.moment, line=self.line)
@@ -141,6 +141,12 @@ def _problem(report: CrashReport, *, is_idempotent: bool, in_vain: bool) -> str:
         return (
             "a repeated call was not answered, so that an operator has to look it up. It is registered as idempotent: "
             f"answer a known key as the first time. {reason}".strip()
+        )
+    answers = [call.answer for call in report.calls if call.ended == "returned"]
+    if is_idempotent and any(answer != answers[0] for answer in answers):
+        return (
+            "a repeated call was answered otherwise than the first time. A later effect or the output may refer to the "
+            "answer, and what the first call answered may be in use already: keep the answer with the key."
         )
     if status is Status.FUNCTION_ERROR:
         return f"it refuses these arguments, so nothing can be shown with them: {reason}"

@@ -137,6 +137,16 @@ def refuses_known_keys(bank: Bank) -> Callable[..., str]:
     return pay
 
 
+def answers_otherwise(bank: Bank) -> Callable[..., str]:
+    def pay(context: CallContext, cents: int) -> str:
+        """Wrong: the money moves once, and each call names another receipt."""
+        bank.contexts.append(context)
+        bank.move_once(context.idempotency_key)
+        return f"{cents}, receipt {len(bank.contexts)}"
+
+    return pay
+
+
 def fails_after_the_change(bank: Bank) -> Callable[..., str]:
     def pay(cents: int) -> str:
         """Wrong: FunctionError says that nothing was applied."""
@@ -175,6 +185,7 @@ KINDS = {
         key_looked_up_apart,
         under_a_lock,
         refuses_known_keys,
+        answers_otherwise,
         fails_after_the_change,
         pays_twice_at_once,
         always_refuses,
@@ -268,6 +279,14 @@ def test_a_repeated_call_that_is_refused_is_no_answer() -> None:
     _, problems = outcomes(write(bank, "refuses_known_keys", idempotent=True), bank)
     assert {"lost-after-call", "answer-lost"} <= set(problems)
     assert "a repeated call was not answered" in problems["lost-after-call"]
+
+
+def test_a_repeated_call_that_is_answered_otherwise_is_caught() -> None:
+    bank = Bank()
+    reports, problems = outcomes(write(bank, "answers_otherwise", idempotent=True), bank)
+    assert {"lost-after-call", "answer-lost", "timed-out"} <= set(problems)
+    assert "answered otherwise than the first time" in problems["lost-after-call"]
+    assert {"lost-before-call", "delivered-again", "refused-once"} <= set(reports)
 
 
 def test_a_function_error_after_the_change_is_caught() -> None:
