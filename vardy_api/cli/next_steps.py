@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vardy_worker.contracts.errors import is_discarded
 from vardy_worker.contracts.journal import EffectState
 from vardy_worker.contracts.status import Status
 
@@ -45,7 +46,7 @@ def next_steps(job: JobView) -> list[str]:
 
 
 def _after_a_stopped_commit(job: JobView) -> list[str]:
-    if job.error is not None and job.error.code == "commit.discarded":
+    if is_discarded(job.error):
         return []
     unknown = [effect.seq for effect in job.effects if effect.state is EffectState.UNKNOWN]
     used = {ref.effect for ref in job.output_refs} | {ref.effect for effect in job.effects for ref in effect.refs}

@@ -9,12 +9,12 @@ from vardy_api.cli.bulk import BulkItem, BulkResult, DryRunItem, Verb, change_ma
 from vardy_api.cli.exits import conflict, not_found, usage_error
 from vardy_api.cli.progress import progress
 from vardy_api.cli.shown import Shown
-from vardy_api.cli.text import counted, effects_named
+from vardy_api.cli.text import counted
 from vardy_api.client_errors import Conflict
 from vardy_api.shapes import SummaryPage
-from vardy_worker.contracts.erasure import DISCARDED
-from vardy_worker.contracts.errors import VardyError
+from vardy_worker.contracts.errors import DISCARDED, VardyError, is_discarded
 from vardy_worker.contracts.journal import DONE, EffectState
+from vardy_worker.contracts.plan import effects_named
 from vardy_worker.contracts.status import TRANSITIONS, Status, is_final
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _cancel_refusal(job: JobView) -> str:
 def _requeue_refusal(job: JobView) -> str:
     if job.status not in _STOPPED_STATUSES or job.plan is None:
         return f"a {job.status.value} job has no stopped commit"
-    if _discarded(job):
+    if is_discarded(job.error):
         return "its rest was discarded"
     return ""
 
@@ -46,11 +46,7 @@ def _requeue_refusal(job: JobView) -> str:
 def _discard_refusal(job: JobView) -> str:
     if job.status is not Status.PARTIAL:
         return f"a {job.status.value} job has no rest to give up"
-    return "its rest was discarded already" if _discarded(job) else ""
-
-
-def _discarded(job: JobView) -> bool:
-    return job.error is not None and job.error.code == DISCARDED
+    return "its rest was discarded already" if is_discarded(job.error) else ""
 
 
 def _runs_or_ended(job: JobView) -> str:
@@ -65,7 +61,7 @@ REQUEUE = Verb(
     "requeue", _requeue_refusal, _runs_or_ended, ask=lambda client, job_id: client.requeue(job_id, dry_run=True)
 )
 DISCARD = Verb(
-    "discard", _discard_refusal, already=lambda job: "its rest was discarded already" if _discarded(job) else ""
+    "discard", _discard_refusal, already=lambda job: "its rest was discarded already" if is_discarded(job.error) else ""
 )
 ERASE = Verb(
     "erase",

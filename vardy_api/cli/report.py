@@ -15,7 +15,6 @@ from vardy_api.cli.text import (
     counted,
     cut,
     duration,
-    effects_named,
     expiry,
     one_line,
     pretty_json,
@@ -25,6 +24,7 @@ from vardy_api.cli.text import (
 from vardy_worker.contracts.decision import Choice
 from vardy_worker.contracts.job import Mode
 from vardy_worker.contracts.journal import EffectState
+from vardy_worker.contracts.plan import effects_named
 from vardy_worker.contracts.policy import Verdict
 from vardy_worker.contracts.status import WAITING_FOR_PEOPLE, Status
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from vardy_api.cli.report import code, status_text
-from vardy_api.cli.text import ago, counted, effects_named, one_line
+from vardy_api.cli.text import ago, counted, one_line
+from vardy_worker.contracts.plan import effects_named
 from vardy_worker.contracts.policy import PlanChange
 
 if TYPE_CHECKING:

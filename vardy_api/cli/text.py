@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -82,12 +81,3 @@ def expiry(moment: datetime | None, now: datetime) -> str:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """`1 job`, `3 jobs`; with the plural where it is not the noun with an s."""
     return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
-
-
-def effects_named(seqs: Sequence[int]) -> str:
-    """`effect 4`, `effects 2 to 5`, `effects 1, 3, 4`; of ascending positions."""
-    if len(seqs) == 1:
-        return f"effect {seqs[0]}"
-    if len(seqs) == seqs[-1] - seqs[0] + 1:
-        return f"effects {seqs[0]} to {seqs[-1]}"
-    return f"effects {', '.join(map(str, seqs))}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from vardy_worker.contracts.errors import is_discarded
 from vardy_worker.contracts.job import JobRecord, Submission
 from vardy_worker.contracts.plan import Plan
 from vardy_worker.contracts.status import Status, is_final
@@ -27,15 +28,13 @@ if TYPE_CHECKING:
 ERASED: Final = "[erased]"
 """Stands where a text must be: the request, and the id of the person who asked."""
 
-DISCARDED: Final = "commit.discarded"
-
 _EVENT_DATA_KEPT: Final = frozenset({"status", "stage", "code", "seq", "state", "decision", "digest"})
 
 
 def may_be_erased(job: JobRecord) -> bool:
     """Whether nothing can become of the job any more: it is final, or a `PARTIAL` that was discarded."""
     if job.status is Status.PARTIAL:
-        return job.error is not None and job.error.code == DISCARDED
+        return is_discarded(job.error)
     return is_final(job.status)
 
 

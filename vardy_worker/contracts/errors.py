@@ -21,7 +21,7 @@ Library errors are translated where the library is used, with `__cause__` kept.
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import Field
 
@@ -38,6 +38,15 @@ class ErrorInfo(Contract):
     code: str
     message: str
     details: JsonObject = Field(default_factory=dict)
+
+
+DISCARDED: Final = "commit.discarded"
+"""What a `PARTIAL` says whose rest was given up."""
+
+
+def is_discarded(error: ErrorInfo | None) -> bool:
+    """Whether that is what a job's error says."""
+    return error is not None and error.code == DISCARDED
 
 
 JOB_ERRORS: Mapping[str, Status] = MappingProxyType(
@@ -86,7 +95,7 @@ JOB_ERRORS: Mapping[str, Status] = MappingProxyType(
         "commit.failed": Status.PARTIAL,
         "commit.unknown": Status.PARTIAL,
         "commit.cancelled": Status.PARTIAL,
-        "commit.discarded": Status.PARTIAL,
+        DISCARDED: Status.PARTIAL,
         "commit.poison": Status.PARTIAL,
         "job.cancelled": Status.CANCELLED,
     }

@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from vardy_worker.contracts.base import INT_SAFE_MAX, Contract, JsonObject, canonical_json, safe_integers
 from vardy_worker.contracts.execution import EffectDraft, Ref
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _MAY_BE_LARGE: Final = re.compile(r"[0-9]{16}")
 
@@ -84,3 +87,19 @@ def duplicates(effects: tuple[Effect, ...]) -> tuple[tuple[int, ...], ...]:
         key = canonical_json(effect.model_dump(mode="json", include={"function", "args", "refs"}))
         groups.setdefault(key, []).append(effect.seq)
     return tuple(tuple(seqs) for seqs in groups.values() if len(seqs) > 1)
+
+
+def effects_named(seqs: Sequence[int]) -> str:
+    """`effect 4`, `effects 4 and 7`, `effects 1, 3 and 20 to 24`; of ascending positions."""
+    runs: list[list[int]] = []
+    for seq in seqs:
+        if runs and runs[-1][-1] == seq - 1:
+            runs[-1].append(seq)
+        else:
+            runs.append([seq])
+    parts: list[str] = []
+    for run in runs:
+        parts += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run)  # noqa: PLR2004 - two are named singly
+    if len(seqs) == 1:
+        return f"effect {parts[0]}"
+    return f"effects {', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else f"effects {parts[0]}"

@@ -17,7 +17,7 @@ from vardy_worker.contracts.execution import Ref
 from vardy_worker.contracts.ids import idempotency_key
 from vardy_worker.contracts.job import SCHEMA, JobKind, Mode, Timings, Usage
 from vardy_worker.contracts.journal import EffectCounts, EffectRecord, EffectState, count_effects
-from vardy_worker.contracts.plan import duplicates
+from vardy_worker.contracts.plan import duplicates, effects_named
 from vardy_worker.contracts.policy import SmallestChange, Verdict
 from vardy_worker.contracts.program import Finding
 from vardy_worker.contracts.status import Stage, Status, is_settled
@@ -179,7 +179,7 @@ def _plan_view(job: JobRecord) -> PlanView | None:
         return None
     effects = () if job.is_erased else job.plan.body().effects
     warnings = tuple(
-        f"Effects {', '.join(map(str, group))} are identical: {effects[group[0]].function} with the same arguments."
+        f"{effects_named(group).capitalize()} are identical: {effects[group[0]].function} with the same arguments."
         for group in duplicates(effects)
     )
     return PlanView(

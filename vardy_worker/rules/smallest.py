@@ -17,6 +17,7 @@ from decimal import Decimal, DecimalException
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from vardy_worker.contracts.plan import effects_named
 from vardy_worker.contracts.policy import SmallestChange, Verdict
 from vardy_worker.rules.monotone import only_stricter
 
@@ -96,7 +97,7 @@ class Search:
         without = tuple(effect.seq for effect in self._plan.effects if effect.seq not in kept)
         if not kept or not without or self._reality(kept) is not Verdict.ALLOW:
             return None
-        return SmallestChange(without=without, message=f"Without {_named(without)} the rest would be allowed.")
+        return SmallestChange(without=without, message=f"Without {effects_named(without)} the rest would be allowed.")
 
     def _standing(self, whole: Evaluation, effect: Effect, default: Verdict) -> _Standing:
         """What the whole plan tells of an effect in every part of it."""
@@ -271,19 +272,3 @@ def _at_least_zero(value: JsonValue) -> bool:
         return not isinstance(value, bool) and Decimal(str(value)) >= 0
     except DecimalException:
         return False
-
-
-def _named(seqs: Sequence[int]) -> str:
-    """`effect 4`, `effects 4 and 7`, `effects 1, 3 and 20 to 24`."""
-    runs: list[list[int]] = []
-    for seq in seqs:
-        if runs and runs[-1][-1] == seq - 1:
-            runs[-1].append(seq)
-        else:
-            runs.append([seq])
-    parts: list[str] = []
-    for run in runs:
-        parts += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run)  # noqa: PLR2004 - two are named singly
-    if len(seqs) == 1:
-        return f"effect {parts[0]}"
-    return f"effects {', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else f"effects {parts[0]}"

@@ -1,8 +1,9 @@
 """What people may do to a job: pure functions from a record and a wish to one compare-and-set.
 
-Each returns the `Change` to apply, or raises `RequestError`. The caller applies it,
-starts over with a fresh record on a conflict, and publishes a commit message when
-`to` is `COMMITTING`. So API, panel, CLI and callback answers cannot differ.
+Each returns the `Change` to apply, or raises `RequestError`; `erase`, which the store itself
+carries out, returns what is noted of it. The caller applies it, starts over with a fresh
+record on a conflict, and publishes a commit message when `to` is `COMMITTING`. So API,
+panel, CLI and callback answers cannot differ.
 """
 
 from vardy_worker.verbs.commits import cancel, commit_planned, discard, expire, requeue, resolve

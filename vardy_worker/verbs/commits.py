@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.audit import VARDY, Action, AuditNote
 from vardy_worker.contracts.base import sha256_json
-from vardy_worker.contracts.erasure import DISCARDED
-from vardy_worker.contracts.errors import ErrorInfo, RequestError
+from vardy_worker.contracts.errors import DISCARDED, ErrorInfo, RequestError, is_discarded
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.ids import idempotency_key
 from vardy_worker.contracts.journal import DONE, EffectRecord, EffectState, JournalEntry
@@ -221,7 +220,7 @@ def requeue(job: JobRecord, *, catalogue: Catalogue, by: str, now_ms: int) -> Ch
     """
     records = effect_records(job)
     begun = job.status is Status.PARTIAL or (job.status is Status.FUNCTION_ERROR and job.plan is not None)
-    if not begun or job.is_erased or _is_discarded(job):
+    if not begun or job.is_erased or is_discarded(job.error):
         raise conflict(job, "requeued")
     if job.status is Status.FUNCTION_ERROR and job.expires_at_ms is not None and now_ms >= job.expires_at_ms:
         raise RequestError(
@@ -349,7 +348,7 @@ def discard(job: JobRecord, *, by: str, reason: str, now_ms: int, retain_seconds
 
     Raises `RequestError`: `job.conflict`, `approval.reason`.
     """
-    if job.status is not Status.PARTIAL or _is_discarded(job):
+    if job.status is not Status.PARTIAL or is_discarded(job.error):
         raise conflict(job, "discarded")
     if not reason.strip():
         raise RequestError("Say why the rest is not wanted.", code="approval.reason", details={"field": "reason"})
@@ -409,7 +408,3 @@ def _said(job: JobRecord, record: EffectRecord, effect: Effect, *, by: str, reas
 
 def _effect_event(record: EffectRecord, by: str, now_ms: int) -> Event:
     return Event(type="effect", data={"seq": record.seq, "state": record.state.value, "by": by}, at_ms=now_ms)
-
-
-def _is_discarded(job: JobRecord) -> bool:
-    return job.error is not None and job.error.code == DISCARDED

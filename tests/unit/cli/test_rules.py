@@ -39,7 +39,7 @@ def test_a_test_sums_up_and_names_every_plan_that_would_be_other(cli: Cli, world
     assert lines[1] == "Of these 1 newly blocked."
     assert lines[2] == "Matched nothing: mad."
     assert f"{other.id}  allow → block  stricter" in ran.out
-    assert "  effects 1 to 2: allow → block by ceiling: Too high a number." in lines
+    assert "  effects 1 and 2: allow → block by ceiling: Too high a number." in lines
     assert same.id not in ran.out
 
 

@@ -414,6 +414,6 @@ def test_identical_effects_are_a_warning_for_the_approver(parts: WorkerParts) ->
     )
     view = job_view(job)
     assert view.plan is not None
-    assert view.plan.warnings == ("Effects 0, 1 are identical: pay with the same arguments.",)
+    assert view.plan.warnings == ("Effects 0 and 1 are identical: pay with the same arguments.",)
     assert [effect.state for effect in view.effects] == [EffectState.PENDING] * 2
     assert view.user.id == ANA.id
