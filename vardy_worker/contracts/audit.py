@@ -66,7 +66,7 @@ SETTINGS_ACTIONS: Final = frozenset(
 class Origin(Contract):
     """From where something was done: the surface, the API key, and the client's address where there is one."""
 
-    via: str = Field("worker", description="`api`, `cli`, `panel`, `callback` or `worker`")
+    via: str = Field("worker", description="`api`, `cli`, or `worker` where no person acts")
     key_id: str = ""
     address: str = ""
 

@@ -16,7 +16,7 @@ class Choice(StrEnum):
 
 
 class DecisionMessage(Contract):
-    """One decision on its way in, the same from API, CLI, panel, client and callback."""
+    """One decision on its way in, the same wherever it comes from."""
 
     job_id: str
     digest: str

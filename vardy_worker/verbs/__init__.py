@@ -2,8 +2,8 @@
 
 Each returns the `Change` to apply, or raises `RequestError`; `erase`, which the store itself
 carries out, returns what is noted of it. The caller applies it, starts over with a fresh
-record on a conflict, and publishes a commit message when `to` is `COMMITTING`. So API,
-panel, CLI and callback answers cannot differ.
+record on a conflict, and publishes a commit message when `to` is `COMMITTING`. So whoever
+carries a wish, it comes to the same.
 """
 
 from vardy_worker.verbs.commits import cancel, commit_planned, discard, expire, requeue, resolve
