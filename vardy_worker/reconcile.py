@@ -140,12 +140,19 @@ class Reconciler:
             self._next_beat = now + BEAT_SECONDS
         self._store.rebuild_due(grace_ms=HIDE_MS, every_ms=REBUILD_MS, limit=REBUILD_JOBS)
         if now >= self._next_trim:
-            older_than_ms = self._settings.audit_retention_seconds * 1000
-            trimmed = self._audit.trim(older_than_ms=older_than_ms, limit=TRIM_BATCH)
+            trimmed = self._audit.trim(older_than_ms=self._trim_age_ms(), limit=TRIM_BATCH)
             self._next_trim = now if trimmed == TRIM_BATCH else now + TRIM_SECONDS
         acted = self._look_at_due()
         self._looked_at_ms = self._clock.now_ms()
         return acted
+
+    def _trim_age_ms(self) -> int:
+        """How old by the server's clock an entry is that may go.
+
+        A server whose clock is ahead of this machine's would take young entries for old ones.
+        """
+        ahead_ms = max(0, self._store.server_now_ms() - self._clock.now_ms())
+        return self._settings.audit_retention_seconds * 1000 + ahead_ms
 
     def _look_at_due(self) -> int:
         depth = self._queue.depth("run")

@@ -5,7 +5,7 @@ import pytest
 from tests.support.audit import entries, note
 from tests.support.factories import NOW_MS, StillClock, planned_job, queued_job
 from tests.support.waiting import eventually
-from vardy_worker.contracts.audit import SETTINGS
+from vardy_worker.contracts.audit import SETTINGS, AuditState
 from vardy_worker.contracts.errors import RecordTooNew
 from vardy_worker.contracts.job import JobRecord, QueueName
 from vardy_worker.contracts.status import Status
@@ -39,13 +39,13 @@ class Around:
         self.presence = MemoryPresence(self.clock)
         self.reconciler = self.another("w1")
 
-    def another(self, name: str) -> Reconciler:
+    def another(self, name: str, clock: StillClock | None = None) -> Reconciler:
         return Reconciler(
             store=self.store,
             audit=self.store.audit,
             queue=self.queue,
             presence=self.presence,
-            clock=self.clock,
+            clock=clock or self.clock,
             settings=load_settings(),
             worker=name,
         )
@@ -291,6 +291,19 @@ def test_the_reconciler_outlives_what_nobody_foresaw(around: Around) -> None:
     reconciler.start()
     assert eventually(lambda: len(looks) > 1)
     reconciler.stop()
+
+
+def test_a_server_whose_clock_jumps_ahead_loses_no_young_audit_entry(around: Around) -> None:
+    machine = StillClock(around.clock.now_ms())
+    reconciler = around.another("w2", machine)
+    around.store.audit.append(SETTINGS, [note(at_ms=NOW_MS)], before=None, after=AuditState(version=1))
+    keep_seconds = load_settings().audit_retention_seconds
+    around.clock.forward(keep_seconds + 60)
+    reconciler.look()
+    assert len(entries(around.store.audit, SETTINGS)) == 1
+    machine.forward(keep_seconds + 60)
+    reconciler.look()
+    assert entries(around.store.audit, SETTINGS) == []
 
 
 def test_old_audit_entries_are_trimmed_batch_by_batch(around: Around) -> None:
