@@ -38,6 +38,13 @@ if TYPE_CHECKING:
     from vardy_worker.settings import Settings
 
 
+OUTAGE_SECONDS = 60
+"""How long a job in hand waits for a server that is away, before it is left to the reconciler.
+
+What it knows by then, such as the outcome of a call, would be unknown to whoever goes on.
+"""
+
+
 def worker_name() -> str:
     """A name for this process that no other process has or had."""
     return f"{socket.gethostname()}:{os.getpid()}:{new_id('w')[-6:]}"
@@ -68,10 +75,13 @@ def build_worker(settings: Settings, celery: Celery) -> WorkerProcess:
     client = connect(settings.redis_url, socket_timeout_seconds=settings.redis_timeout_seconds)
     store = RedisJobStore(client, settings.namespace, replicas=settings.journal_replicas)
     documents = RedisDocuments(client, settings.namespace, replicas=settings.journal_replicas)
+    patient = RedisJobStore(
+        client, settings.namespace, replicas=settings.journal_replicas, patience_seconds=OUTAGE_SECONDS
+    )
     parts = _Parts(
         settings=settings,
         name=worker_name(),
-        store=store,
+        store=patient,
         queue=CeleryQueue(celery, settings),
         host=FunctionRuntime(load_functions(settings.functions), threads=settings.function_threads),
         rules=ActiveRules(documents, CelRules()),

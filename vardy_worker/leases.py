@@ -47,8 +47,8 @@ class LeaseKeeper:
     """Renews leases every third of their length. A server that does not answer is asked again.
 
     A hold counts as lost when the store says that its fence is old, or when its lease ran
-    out without a renewal; the store's own check of the fence is what keeps a stale worker
-    from writing, `lost` only stops it early.
+    out without a renewal, until one succeeds after all; the store's own check of the fence
+    is what keeps a stale worker from writing, `lost` only stops it early.
     """
 
     def __init__(self, store: JobStore, clock: Clock) -> None:
@@ -101,6 +101,17 @@ class LeaseKeeper:
             hold.lease_ms = lease_ms
             self._renew(hold)
 
+    def holds(self, hold: Hold) -> bool:
+        """Whether the lease holds now; where that is not known any more, the store is asked.
+
+        After a pause of the process or of the server, a job that nobody else took is taken back.
+        """
+        if hold.is_good(self._clock.monotonic()):
+            return True
+        with hold.renewing:
+            self._renew_alone(hold)
+        return hold.is_good(self._clock.monotonic())
+
     def beat(self) -> None:
         """Renews the leases that are due, once."""
         now = self._clock.monotonic()
@@ -128,6 +139,7 @@ class LeaseKeeper:
             hold.lost.set()
             hold.next_beat = float("inf")
             return
+        hold.lost.clear()
         hold.good_until = sent_at + hold.lease_ms / 1000
         hold.next_beat = sent_at + hold.lease_ms / 1000 / BEATS_PER_LEASE
 

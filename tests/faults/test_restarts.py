@@ -100,13 +100,32 @@ def test_killing_redis_loses_no_job_in_any_status(cluster: Cluster, server: Rest
         assert cluster.settled(vardy, job, Status.SUCCESS).output == {"n": number}
     cluster.settled(vardy, running, Status.SUCCESS)
     cluster.settled(vardy, keyed, Status.SUCCESS)
-    # Whether its outcome could still be written depends on who was first; it is never called again.
+    # Whether its worker or another was first after the restart is open; it is never called again.
     cluster.settled(vardy, unkeyed, Status.SUCCESS, Status.PARTIAL)
     pending = cluster.settled(vardy, asked, Status.PENDING_APPROVAL)
     approved = vardy.approve(pending, user="lea", timeout_seconds=SECONDS)
     assert approved.status is Status.SUCCESS
     assert [cluster.ledger.applied(name) for name in ("keyed", "unkeyed", "ask-1")] == [1, 1, 1]
     assert len(cluster.ledger.calls("unkeyed")) == 1
+
+
+def test_the_outcome_of_a_call_outlasts_an_outage_longer_than_the_lease(
+    cluster: Cluster, server: Restartable, vardy: Vardy
+) -> None:
+    cluster.ledger.shut("after-first")
+    body = 'await post_letter({name: "first"}); await post_letter({name: "second"}); return 1;'
+    job = cluster.submit(vardy, "outage", body)
+    cluster.wait_for_call("first")
+    renewals = cluster.deployment.log().count("lease.not_renewed")
+    server.kill()
+    # The lease is two seconds long, and a renewal is tried each second.
+    assert eventually(lambda: cluster.deployment.log().count("lease.not_renewed") >= renewals + 3, seconds=SECONDS)
+    cluster.ledger.open("after-first")
+    assert eventually(lambda: "store.waiting" in cluster.deployment.log(), seconds=SECONDS)
+    server.start()
+    cluster.settled(vardy, job, Status.SUCCESS)
+    for name in ("first", "second"):
+        assert (len(cluster.ledger.calls(name)), cluster.ledger.applied(name)) == (1, 1)
 
 
 def test_an_approval_survives_the_end_of_everything(cluster: Cluster, server: Restartable, vardy: Vardy) -> None:

@@ -78,6 +78,7 @@ class CommitPipeline:
             fence=claim.fence,
             worker=self.worker,
             hold=hold,
+            leases=self.leases,
             store=self.store,
             host=self.host,
             clock=self.clock,

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.functions import FunctionSpec
     from vardy_worker.contracts.job import JobRecord
     from vardy_worker.contracts.plan import Effect
-    from vardy_worker.leases import Hold
-    from vardy_worker.ports import CallOutcome, Clock, FunctionHost, JobStore
+    from vardy_worker.leases import Hold, LeaseKeeper
+    from vardy_worker.ports import CallOutcome, Clock, FunctionHost, JobStore, Missing
 
 RETRY_SECONDS_FIRST = 1.0
 RETRY_SECONDS_MAX = 60.0
@@ -109,6 +109,7 @@ class Committer:
     fence: int
     worker: str
     hold: Hold
+    leases: LeaseKeeper
     store: JobStore
     host: FunctionHost
     clock: Clock
@@ -189,6 +190,7 @@ class Committer:
         return checked.args
 
     def _start(self, effect: Effect, args: JsonObject) -> EffectRecord | CancelledBefore:
+        self._need_lease()
         record = self.records[effect.seq]
         now_ms = self.clock.now_ms()
         started = record.model_copy(
@@ -206,20 +208,7 @@ class Committer:
         )
         self._note(effect, started, args_sha256=sha256_json(args))
         unwritten, self.unwritten = self.unwritten, Unwritten()
-        self._need_lease()
-        reply = self.store.change(
-            Change(
-                job_id=self.job.id,
-                expect_status=frozenset({Status.COMMITTING}),
-                expect_fence=self.fence,
-                effects=unwritten.effects,
-                journal=unwritten.journal,
-                events=unwritten.events,
-                unless_cancel_requested=True,
-                durable=self.durable,
-            )
-        )
-        match reply:
+        match self._write(unwritten, unless_cancel_requested=True):
             case Changed():
                 # A pause since the write may have let another worker judge this very effect.
                 self._need_lease()
@@ -234,8 +223,33 @@ class Committer:
                 raise FenceLost(f"Another worker took over job {self.job.id}.")
 
     def _need_lease(self) -> None:
-        if not self.hold.is_good(self.clock.monotonic()):
+        """Raises `FenceLost` when the job is not ours any more.
+
+        After a pause the outcomes known so far are written first: that waits for a server
+        that is away, and another worker that took over would find them unknown otherwise.
+        """
+        if self.hold.is_good(self.clock.monotonic()):
+            return
+        if self.unwritten.journal:
+            unwritten, self.unwritten = self.unwritten, Unwritten()
+            if not isinstance(self._write(unwritten), Changed):
+                raise FenceLost(f"Another worker took over job {self.job.id}.")
+        if not self.leases.holds(self.hold):
             raise FenceLost(f"The lease of job {self.job.id} ran out; another worker may have it.")
+
+    def _write(self, unwritten: Unwritten, *, unless_cancel_requested: bool = False) -> Changed | Conflict | Missing:
+        return self.store.change(
+            Change(
+                job_id=self.job.id,
+                expect_status=frozenset({Status.COMMITTING}),
+                expect_fence=self.fence,
+                effects=unwritten.effects,
+                journal=unwritten.journal,
+                events=unwritten.events,
+                unless_cancel_requested=unless_cancel_requested,
+                durable=self.durable,
+            )
+        )
 
     def _call(self, effect: Effect, spec: FunctionSpec, args: JsonObject, started: EffectRecord) -> CallOutcome:
         call = FunctionCall(

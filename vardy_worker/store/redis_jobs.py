@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import secrets
+import time
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from vardy_worker.contracts.errors import StoreUnavailable
 from vardy_worker.contracts.job import SCHEMA, ConsoleRecord
 from vardy_worker.contracts.journal import JournalEntry
 from vardy_worker.contracts.status import Status
+from vardy_worker.logs import get_logger
 from vardy_worker.ports import (
     KEEP,
     Change,
@@ -57,8 +60,11 @@ if TYPE_CHECKING:
     from vardy_worker.ports import IdempotencyClaim
     from vardy_worker.store.scripts import Arg
 
+PATIENCE_PAUSE_SECONDS: Final = 0.25
 RECEIPTS_BYTES: Final = 512
 """How much of a record its receipts may take: about twenty changes."""
+
+log = get_logger(__name__)
 
 
 class RedisJobStore:
@@ -69,8 +75,12 @@ class RedisJobStore:
     `RecordTooNew`.
     """
 
-    def __init__(self, client: Redis, namespace: str, *, replicas: int = 0) -> None:
-        """`replicas`: how many replicas must have a submission, claim or change before it counts."""
+    def __init__(self, client: Redis, namespace: str, *, replicas: int = 0, patience_seconds: float = 0) -> None:
+        """`replicas`: how many replicas must have a submission, claim or change before it counts.
+
+        `patience_seconds`: how long a change waits for a server that is away.
+        """
+        self._patience_seconds = patience_seconds
         self._client = client
         self._keys = Keys(namespace)
         self._scripts = Scripts(client, replicas=replicas)
@@ -149,8 +159,17 @@ class RedisJobStore:
         return int(version), _status(status)
 
     def change(self, change: Change) -> Changed | Conflict | Missing:
-        """See `JobStore.change`."""
-        return self.send_change(change, secrets.token_hex(8))
+        """See `JobStore.change`. While the server is away, the same sending is repeated for `patience_seconds`."""
+        token = secrets.token_hex(8)
+        give_up_at = time.monotonic() + self._patience_seconds
+        while True:
+            try:
+                return self.send_change(change, token)
+            except StoreUnavailable as error:
+                if time.monotonic() >= give_up_at:
+                    raise
+                log.warning("store.waiting", job_id=change.job_id, reason=error.message)
+                time.sleep(PATIENCE_PAUSE_SECONDS)
 
     def send_change(self, change: Change, token: str) -> Changed | Conflict | Missing:
         """One sending of a change; every sending with the same token has the same effect once."""

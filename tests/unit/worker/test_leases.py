@@ -96,6 +96,32 @@ def test_a_lease_that_ran_out_unrenewed_counts_as_lost(store: Silent, clock: Sti
     keeper.stop()
 
 
+def test_a_lease_that_ran_out_is_taken_back_while_nobody_else_has_the_job(store: Silent, clock: StillClock) -> None:
+    job_id, fence = held(store)
+    keeper = LeaseKeeper(store, clock)
+    with keeper.hold(job_id, fence=fence, lease_ms=5000) as hold:
+        store.silent = True
+        clock.forward(6)
+        keeper.beat()
+        assert not keeper.holds(hold)
+        store.silent = False
+        assert keeper.holds(hold)
+        assert not hold.lost.is_set()
+        assert isinstance(claim(store, job_id), NotClaimed)
+    keeper.stop()
+
+
+def test_a_lease_that_ran_out_is_not_taken_back_from_another_worker(store: Silent, clock: StillClock) -> None:
+    job_id, fence = held(store)
+    keeper = LeaseKeeper(store, clock)
+    with keeper.hold(job_id, fence=fence, lease_ms=5000) as hold:
+        clock.forward(6)
+        assert isinstance(claim(store, job_id), Claimed)
+        assert not keeper.holds(hold)
+        assert hold.lost.is_set()
+    keeper.stop()
+
+
 def test_the_thread_renews_by_itself() -> None:
     beats: list[int] = []
 
