@@ -1,4 +1,4 @@
-"""The rules that are active now, as the store has them, parsed once per version."""
+"""The rules that are active now, as the store has them, parsed once per text."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ class ActiveRules:
     def __init__(self, documents: Documents, engine: RuleEngine) -> None:
         self._documents = documents
         self._engine = engine
-        self._cached: tuple[int, RuleSet] | None = None
+        self._cached: tuple[str, RuleSet] | None = None
 
     def current(self) -> RuleSet:
         """The active rules. Raises `RulesError` when the stored text cannot be used at all."""
         active = read_rules(self._documents)
         cached = self._cached
-        if cached is not None and cached[0] == active.version:
+        # By the text: after a failover, or from a backup, another one may have the same version.
+        if cached is not None and cached[0] == active.text:
             return cached[1]
         rules = self._engine.load(active.text, Catalogue())
-        self._cached = (active.version, rules)
+        self._cached = (active.text, rules)
         return rules
 
     def evaluate(self, plan: PlanBody, facts: PlanFacts, *, rules: RuleSet | None = None) -> PolicyResult:

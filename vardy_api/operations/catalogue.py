@@ -10,18 +10,18 @@ from vardy_worker.documents import CATALOGUE, CURRENT
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.base import JsonValue
-    from vardy_worker.ports import Documents
+    from vardy_worker.ports import Document, Documents
 
 _EMPTY = Catalogue()
 
 
 class CatalogueReader:
-    """The catalogue as a worker published it last; the same object as long as it is the same version."""
+    """The catalogue as a worker published it last; the same object as long as it is the same."""
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
         self._lock = threading.Lock()
-        self._version = 0
+        self._document: Document | None = None
         self._catalogue = _EMPTY
 
     def current(self) -> Catalogue:
@@ -30,9 +30,10 @@ class CatalogueReader:
         if document is None:
             return _EMPTY
         with self._lock:
-            if document.version != self._version:
+            # All of it: after a failover, or from a backup, another one may have the same version.
+            if document != self._document:
                 self._catalogue = Catalogue.model_validate(document.value)
-                self._version = document.version
+                self._document = document
             return self._catalogue
 
     def check_result(self, function: str, result: JsonValue) -> str | None:
