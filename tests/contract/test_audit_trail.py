@@ -294,6 +294,15 @@ def test_filters_narrow_together(world: World) -> None:
     assert everything(world, AuditFilter(chain="job_none"), limit=5) == []
 
 
+def test_filters_by_time_find_entries_whatever_the_clock_of_their_writer_said(world: World) -> None:
+    job, now_ms = submitted(world.store), world.store.server_now_ms()
+    made = [note(at_ms=now_ms + minutes * 60_000, subject=str(minutes)) for minutes in (-4, 4)]
+    world.store.change(Change(job.id, frozenset({Status.QUEUED}), audit=made))
+    for where in (AuditFilter(before_ms=now_ms - 180_000), AuditFilter(after_ms=now_ms + 180_000)):
+        page = world.trail.page(where, cursor=None, limit=10)
+        assert [entry.subject for entry in page.items] == ["-4" if where.before_ms else "4"]
+
+
 def test_the_log_has_every_entry_in_order_of_recording_and_goes_on_after_any(world: World) -> None:
     jobs = [submitted_with_note(world) for _ in range(2)]
     for turn in range(3):
