@@ -54,6 +54,12 @@ def loop_thread() -> Iterator[LoopThread]:
     thread.close()
 
 
+@pytest.fixture(autouse=True)
+def _lines_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("COLUMNS", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+
 def expected(states: list[EffectState | None]) -> dict[str, int]:
     counts = dict.fromkeys(PARTS, 0)
     for state in states:
