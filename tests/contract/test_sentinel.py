@@ -42,6 +42,8 @@ RUNNING = frozenset({Status.RUNNING})
 ANSWER_SECONDS_MAX = 5.0
 SECONDS = 30.0
 
+PATIENCE_SECONDS = 20.0
+
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicated]:
@@ -60,6 +62,13 @@ def safe_store(servers: Replicated) -> Iterator[RedisJobStore]:
     """One whose writes wait for a replica."""
     with closing(connect(servers.url)) as client:
         yield RedisJobStore(client, "vardy", replicas=1)
+
+
+@pytest.fixture
+def worker_store(servers: Replicated) -> Iterator[RedisJobStore]:
+    """One that has patience, too, as a worker's."""
+    with closing(connect(servers.url)) as client:
+        yield RedisJobStore(client, "vardy", replicas=1, patience_seconds=PATIENCE_SECONDS)
 
 
 @pytest.mark.parametrize(
@@ -166,20 +175,22 @@ def test_doctor_tells_what_a_deployment_with_sentinels_lacks(
     assert levels["redis replicas"] == "warning"
 
 
-def test_a_claim_that_no_replica_confirmed_counts_as_no_lost_worker(
-    servers: Replicated, store: RedisJobStore, safe_store: RedisJobStore, monkeypatch: pytest.MonkeyPatch
+def test_a_claim_that_no_replica_confirmed_counts_as_no_lost_worker_and_keeps_none_waiting(
+    servers: Replicated, store: RedisJobStore, worker_store: RedisJobStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vardy_worker.store.scripts.REPLICAS_WAIT_MS", 50)
-    job = submitted(safe_store)
+    job = submitted(worker_store)
 
     def claim() -> Claimed | NotClaimed:
         expect = frozenset({Status.QUEUED, Status.RUNNING})
-        return safe_store.claim(job.id, expect=expect, to=Status.RUNNING, worker="w", lease_ms=60_000)
+        return worker_store.claim(job.id, expect=expect, to=Status.RUNNING, worker="w", lease_ms=60_000)
 
     with servers.detached():
+        began = time.monotonic()
         for _ in range(5):
             with pytest.raises(StoreUnavailable, match="0 of 1 replicas"):
                 claim()
+        assert time.monotonic() - began < PATIENCE_SECONDS
         found = store.get(job.id)
         assert found is not None
         assert (found.status, found.fence, found.deliveries, found.worker) == (Status.RUNNING, 5, 0, "")

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from vardy_worker.store.scripts import Arg
 
 PATIENCE_PAUSE_SECONDS: Final = 0.25
+"""Pause before a change is sent again to a server that is away."""
 RECEIPTS_BYTES: Final = 512
 """How much of a record its receipts may take: about twenty changes."""
 
@@ -162,13 +163,16 @@ class RedisJobStore:
         """See `JobStore.change`. While the server is away, the same sending is repeated for `patience_seconds`."""
         token = secrets.token_hex(8)
         give_up_at = time.monotonic() + self._patience_seconds
+        waits = False
         while True:
             try:
                 return self.send_change(change, token)
             except StoreUnavailable as error:
                 if time.monotonic() >= give_up_at:
                     raise
-                log.warning("store.waiting", job_id=change.job_id, reason=error.message)
+                if not waits:
+                    log.warning("store.waiting", job_id=change.job_id, reason=error.message)
+                waits = True
                 time.sleep(PATIENCE_PAUSE_SECONDS)
 
     def send_change(self, change: Change, token: str) -> Changed | Conflict | Missing:
@@ -265,7 +269,7 @@ class RedisJobStore:
         if reply[0] == b"claimed":
             given_back = Change(job_id, frozenset({status}), expect_fence=reply[1], release=True)
             with contextlib.suppress(NotReplicated):
-                self.change(given_back)
+                self.send_change(given_back, secrets.token_hex(8))
 
     def heartbeat(self, job_id: str, *, fence: int, lease_ms: int) -> bool:
         """See `JobStore.heartbeat`."""
