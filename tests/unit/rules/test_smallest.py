@@ -118,6 +118,12 @@ def test_where_rules_get_laxer_as_a_plan_grows_every_set_is_tried(court: Court) 
     assert without(court, rules(strange), *(email(subject=str(n)) for n in range(5))) == (4,)
 
 
+def test_an_allow_rule_that_fails_only_in_plans_of_some_sizes_hides_no_larger_rest(court: Court) -> None:
+    few = "name: few, on: [send_email], when: plan.total < 2 || (plan.total < 6 && int(params.absent) > 1), then: allow"
+    many = "name: many, on: [send_email], when: plan.total > 6, then: approve"
+    assert len(without(court, rules(few, many), *(email(subject=str(n)) for n in range(8)))) == 2
+
+
 def test_nothing_is_said_where_too_many_sets_would_have_to_be_tried(court: Court) -> None:
     odd = "name: odd, on: [send_email], when: plan.counts.send_email % 30 != 1, then: approve"
     assert change(court, rules(odd), *(email(subject=str(n)) for n in range(30))) is None
