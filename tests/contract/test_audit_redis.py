@@ -48,6 +48,17 @@ def test_a_change_sent_again_after_later_entries_leaves_no_second_one(redis_worl
     assert check(redis_world.trail)[job.id].ok
 
 
+def test_a_chain_that_is_known_by_its_name_alone_does_not_hold(redis_world: RedisWorld) -> None:
+    job = submitted(redis_world.store)
+    redis_world.store.change(Change(job.id, ANY, audit=[note(at_ms=NOW_MS)]))
+    keys = Keys(redis_world.namespace)
+    redis_world.client.delete(keys.audit_chain(job.id))
+    redis_world.client.hdel(keys.audit_heads, job.id)
+    broken = check(redis_world.trail)[job.id].broken
+    assert broken is not None
+    assert (broken.n, "known by name only" in broken.message) == (1, True)
+
+
 def test_documents_sent_twice_leave_one_entry_each(redis_client: Redis, namespace: str) -> None:
     documents, trail = RedisDocuments(redis_client, namespace), RedisAuditTrail(redis_client, namespace)
     saved, gone = note(Action.RECIPE_SAVED, at_ms=NOW_MS), note(Action.RECIPE_DELETED, at_ms=NOW_MS)

@@ -230,10 +230,13 @@ def test_the_skeleton_stays(world: World) -> None:
     assert count_effects(effect_records(left)) == count_effects(effect_records(job))
     states = [EffectState.SUCCEEDED, EffectState.UNKNOWN, EffectState.PENDING]
     assert [effect.state for effect in left.effects] == states
-    assert [(entry.seq, entry.state, entry.worker, entry.by) for entry in world.store.journal(job.id)] == [
+    journal = world.store.journal(job.id)
+    assert [(entry.seq, entry.state, entry.worker, entry.by) for entry in journal] == [
         (0, EffectState.SUCCEEDED, "w1", "olga"),
         (1, EffectState.UNKNOWN, "w1", "olga"),
     ]
+    # From the digest of short arguments they could be guessed.
+    assert {entry.args_sha256 for entry in journal} == {""}
     view = job_view(left)
     assert view.plan is not None
     assert (view.plan.digest, view.plan.counts.total, view.effects) == (job.digest, 3, ())

@@ -129,7 +129,6 @@ class Search:
         if not candidates or self._allowed(candidates):
             return candidates
         kept = self._without_one(candidates) or self._grown(frozenset(), sorted(candidates))
-        kept = self._completed(kept, candidates)
         rest = sorted(candidates - kept)
         if len(rest) == 1 or self._all_only_stricter(candidates):
             return kept
@@ -168,17 +167,6 @@ class Search:
             return kept
         middle = len(fitting) // 2
         return self._grown(self._grown(kept, fitting[:middle]), fitting[middle:])
-
-    def _completed(self, kept: frozenset[int], candidates: frozenset[int]) -> frozenset[int]:
-        """With everything added that can be, one by one."""
-        while True:
-            grown = kept
-            for seq in sorted(candidates - kept):
-                if self._needs[seq] <= grown and self._allowed(grown | {seq}):
-                    grown |= {seq}
-            if grown == kept:
-                return kept
-            kept = grown
 
     def _with(self, seq: int) -> frozenset[int]:
         """The effect, and those whose results it needs."""
