@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from vardy_api.client import Decision
+    from vardy_api.shapes import Via
     from vardy_worker.contracts.job import JobRecord
     from vardy_worker.contracts.plan import Effect
     from vardy_worker.contracts.user import User
@@ -151,7 +152,11 @@ class ApiWorld:
         return httpx.Client(base_url="http://vardy", headers=headers, transport=self.transport)
 
     def vardy(
-        self, token: str | None = None, *, on_approval: Callable[[JobView], Decision | None] | None = None
+        self,
+        token: str | None = None,
+        *,
+        on_approval: Callable[[JobView], Decision | None] | None = None,
+        via: Via = "api",
     ) -> Vardy:
         """The product's client; it never really pauses."""
         return Vardy(
@@ -159,6 +164,7 @@ class ApiWorld:
             api_key=self.token() if token is None else token,
             transport=self.transport,
             on_approval=on_approval,
+            via=via,
             pause=self.clock.forward,
             now=self.clock.monotonic,
         )

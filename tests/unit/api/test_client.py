@@ -195,8 +195,9 @@ def test_the_program_is_asked_about_every_plan_that_waits_once(api: ApiWorld) ->
 def test_a_program_that_has_no_answer_leaves_the_job_pending(api: ApiWorld) -> None:
     job = api.job(Status.PENDING_APPROVAL)
     assert api.vardy(on_approval=lambda _: None).wait(job.id).status is Status.PENDING_APPROVAL
-    denied = api.vardy(on_approval=lambda _: Decision(approve=False, user=LEA, reason="No.")).wait(job.id)
-    assert denied.status is Status.POLICY_BLOCKED
+    asked = api.vardy(on_approval=lambda _: Decision(approve=False, user=LEA, reason="No."), via="cli")
+    denied = asked.wait(job.id)
+    assert (denied.status, denied.decisions[0].via) == (Status.POLICY_BLOCKED, "cli")
 
 
 def test_operators_repair_a_partial_job(api: ApiWorld, vardy: Vardy) -> None:
