@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 from vardy_worker.active_rules import evaluate_plan
 from vardy_worker.contracts.decision import DecisionMessage
 from vardy_worker.contracts.errors import RequestError, RulesError
-from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import Scope
 from vardy_worker.verbs import commit_planned, decide
-from vardy_worker.verbs.shared import conflict, require_digest
 
 if TYPE_CHECKING:
     from vardy_api.operations.caller import Caller
@@ -95,13 +93,10 @@ class DecisionOperations:
 
         def verb(job: JobRecord) -> Change:
             own_job_or_operator(caller, job)
-            if job.status is not Status.PLANNED:
-                raise conflict(job, "committed")
-            require_digest(job, digest)
             return commit_planned(
                 job,
                 digest=digest,
-                policy=self._evaluate(job),
+                evaluate=self._evaluate,
                 now_ms=self._clock.now_ms(),
                 approval_ttl_seconds=self._approval_ttl_seconds,
                 by=by,
@@ -112,16 +107,13 @@ class DecisionOperations:
 
     def _evaluate(self, job: JobRecord) -> PolicyResult:
         try:
-            policy = evaluate_plan(job, rules=self._rules, store=self._store, catalogue=self._catalogue.current())
+            return evaluate_plan(job, rules=self._rules, store=self._store, catalogue=self._catalogue.current())
         except RulesError as error:
             raise RequestError(
                 f"The active rules cannot be used, so nothing is committed: {error.message}",
                 code="commit.blocked",
                 details=error.details,
             ) from error
-        if policy is None:
-            raise RequestError("The job has no plan.", code="plan.none", details={"status": job.status.value})
-        return policy
 
 
 def own_job_or_operator(caller: Caller, job: JobRecord) -> None:

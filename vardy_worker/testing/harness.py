@@ -25,7 +25,6 @@ from vardy_worker.prompts import program_prompt
 from vardy_worker.testing.clock import MovableClock
 from vardy_worker.testing.parts import Parts, make_settings
 from vardy_worker.testing.scripts import LazySandbox, ScriptedModel
-from vardy_worker.verbs.shared import conflict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.base import JsonObject, JsonValue
     from vardy_worker.contracts.job import JobRecord
     from vardy_worker.contracts.journal import JournalEntry
-    from vardy_worker.contracts.policy import RuleWarning
+    from vardy_worker.contracts.policy import PolicyResult, RuleWarning
     from vardy_worker.functions.registry import Functions
     from vardy_worker.ports import Change
 
@@ -184,16 +183,15 @@ class Harness:
         """
         by = self._user if user is None else _person(user)
 
+        def evaluate(record: JobRecord) -> PolicyResult:
+            catalogue = self._parts.host.catalogue()
+            return evaluate_plan(record, rules=self._parts.rules, store=self._parts.store, catalogue=catalogue)
+
         def verb(record: JobRecord, now_ms: int) -> Change:
-            policy = evaluate_plan(
-                record, rules=self._parts.rules, store=self._parts.store, catalogue=self._parts.host.catalogue()
-            )
-            if policy is None:
-                raise conflict(record, "committed")
             return verbs.commit_planned(
                 record,
                 digest=_digest(job),
-                policy=policy,
+                evaluate=evaluate,
                 now_ms=now_ms,
                 approval_ttl_seconds=self._parts.settings.approval_ttl_seconds,
                 by=by.id,

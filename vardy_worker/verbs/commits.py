@@ -38,13 +38,13 @@ def commit_planned(
     job: JobRecord,
     *,
     digest: str,
-    policy: PolicyResult,
+    evaluate: Callable[[JobRecord], PolicyResult],
     now_ms: int,
     approval_ttl_seconds: int,
     by: str = VARDY,
     retain_seconds: int | None = None,
 ) -> Change:
-    """Commits a `PLANNED` job under the rules now active, whose result is `policy`.
+    """Commits a `PLANNED` job under the rules now active, by which `evaluate` judges its plan.
 
     Allow: `COMMITTING`. Approve: `PENDING_APPROVAL`, as a new revision when the rules are
     other ones than the plan was made under. Block: `POLICY_BLOCKED`.
@@ -59,6 +59,7 @@ def commit_planned(
             code="approval.expired",
             details={"expires_at_ms": job.expires_at_ms},
         )
+    policy = evaluate(job)
     noted = AuditNote(
         action=Action.COMMIT_REQUESTED,
         at_ms=now_ms,

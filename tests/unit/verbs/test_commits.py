@@ -60,8 +60,8 @@ def commit(
 ) -> Change:
     need = (ApprovalNeed(rule="a-rule"),) if verdict is Verdict.APPROVE else ()
     now = policy(verdict, 1, *need, rules_digest=rules_digest or (job.policy.rules_digest if job.policy else ""))
-    given = {"digest": job.digest, "policy": now, "now_ms": NOW_MS, "approval_ttl_seconds": DAY_SECONDS, **fields}
-    return commit_planned(job, **given)
+    given = {"digest": job.digest, "now_ms": NOW_MS, "approval_ttl_seconds": DAY_SECONDS, **fields}
+    return commit_planned(job, evaluate=lambda _: now, **given)
 
 
 def test_what_the_rules_allow_is_committed() -> None:

@@ -14,14 +14,13 @@ from tests.support.runs import WRITES, run
 from tests.support.target import Target, code, requeue
 from tests.support.worker import ALLOW_ALL, InterruptedHost, WorkerParts
 from vardy_worker import FunctionError, Functions, verbs
+from vardy_worker.active_rules import evaluate_plan
 from vardy_worker.contracts.decision import Choice, DecisionMessage
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.job import Mode
 from vardy_worker.contracts.status import Status
-from vardy_worker.contracts.totals import EffectTotals
 from vardy_worker.documents import CURRENT, RULES
 from vardy_worker.ports import Change, Changed
-from vardy_worker.verbs.shared import plan_facts
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.job import JobRecord
@@ -52,12 +51,10 @@ def changed(parts: WorkerParts, job: JobRecord, change: Change | None) -> JobRec
 
 def judged(parts: WorkerParts, job: JobRecord) -> JobRecord:
     """A planned job is committed under the rules now active."""
-    assert job.plan is not None
-    facts = plan_facts(job, parts.host.catalogue(), EffectTotals())
     change = verbs.commit_planned(
         job,
         digest=job.digest,
-        policy=parts.rules.evaluate(job.plan.body(), facts),
+        evaluate=lambda job: evaluate_plan(job, rules=parts.rules, store=parts.store, catalogue=parts.host.catalogue()),
         now_ms=parts.clock.now_ms(),
         approval_ttl_seconds=3600,
     )
