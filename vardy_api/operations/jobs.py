@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 5.0
 """A waiting request looks at the store at least this often: the feed is only a hint."""
 
-
 _READ_BY_API = Origin(via="api")
+"""From where a plan is ended whose time a reader found to be over."""
 
 
 def job_not_found(job_id: str) -> RequestError:

@@ -21,7 +21,6 @@ TRIES_MAX = 20
 
 log = get_logger(__name__)
 
-
 _AT_START = Origin(via="api")
 """Where the rules of `VARDY_RULES` come from."""
 
