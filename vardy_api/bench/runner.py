@@ -11,6 +11,7 @@ from rich.table import Table
 
 from vardy_api.bench.commits import commit
 from vardy_api.bench.memory import sandbox_memory
+from vardy_api.bench.parked import parked
 from vardy_api.bench.rules import rules
 from vardy_api.bench.sandbox import sandbox_calls, sandbox_start
 from vardy_api.bench.service import latency, start, throughput, tokens
@@ -31,6 +32,7 @@ BENCHMARKS: Mapping[str, Callable[[], Measurement]] = {
     "throughput": throughput,
     "rules": rules,
     "commit": commit,
+    "parked": parked,
 }
 
 

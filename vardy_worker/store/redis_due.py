@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vardy_worker.store.scripts import Arg, Scripts
 
 REBUILD_BATCH: Final = 1000
-"""Live jobs looked at by one script call: below two milliseconds of the server's time, seven if none has a due time."""
+"""Live jobs looked at by one script call: below three milliseconds of the server's time where all have a due time."""
 
 SWEEP_BATCH: Final = 200
 """Jobs removed by one script call: about three milliseconds of the server's time."""
