@@ -12,6 +12,7 @@ from anyio.to_thread import run_sync
 
 from vardy_api.http.application import Api, make_app
 from vardy_api.late_queue import LateQueue
+from vardy_api.operations.caller import RULES_SETTING
 from vardy_api.operations.facade import Ports, make_operations
 from vardy_worker.clock import SystemClock
 from vardy_worker.contracts.errors import RulesError, SettingsError, StoreUnavailable
@@ -98,7 +99,7 @@ def apply_rules_file(operations: Operations, path: str) -> None:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise SettingsError(f"VARDY_RULES names {path}, which cannot be read: {reason}.", details=details) from error
     try:
-        operations.rules.apply(text, by="VARDY_RULES")
+        operations.rules.apply(text, by=RULES_SETTING)
         for warning in operations.rules.warnings(text):
             log.warning("rules.idle", rule=warning.rule, line=warning.line, reason=warning.message)
     except RulesError as error:

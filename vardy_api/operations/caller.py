@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vardy_worker.contracts.audit import Origin
+from vardy_worker.contracts.audit import VARDY, Origin
+from vardy_worker.contracts.erasure import ERASED
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.user import Scope
 
@@ -14,6 +15,20 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.user import ApiKey, User
 
 SEES_EVERY_JOB = frozenset({Scope.READ, Scope.DECIDE, Scope.OPERATE})
+
+BOOTSTRAP = "bootstrap"
+"""Who makes keys in the store itself."""
+RULES_SETTING = "VARDY_RULES"
+"""Who applies the rules of the setting."""
+NOBODY = frozenset({VARDY, BOOTSTRAP, RULES_SETTING, ERASED})
+"""What stands in the audit trail and in jobs where no person is meant. Nobody may call themselves so."""
+
+
+def require_somebody(name: str, at: str) -> None:
+    """Raises `request.invalid` for a name under which Vardy itself acts; `at` points to it in the body."""
+    if name in NOBODY:
+        message = f"{name!r} stands for Vardy itself in the audit trail; no person or owner can have this id."
+        raise RequestError(message, details={"problems": [{"at": at, "message": message}]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +74,7 @@ class Caller:
         if named is None:
             message = "The API key is not bound to a person, so the request must name the user."
             raise RequestError(message, details={"problems": [{"at": "/user", "message": message}]})
+        require_somebody(named.id, "/user/id")
         return named
 
     def actor(self, named: User | None = None) -> str:

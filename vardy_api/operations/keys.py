@@ -12,7 +12,7 @@ import hmac
 import re
 from typing import TYPE_CHECKING
 
-from vardy_api.operations.caller import Caller
+from vardy_api.operations.caller import BOOTSTRAP, Caller, require_somebody
 from vardy_worker.contracts.audit import Action, AuditNote, Origin
 from vardy_worker.contracts.base import sha256_text
 from vardy_worker.contracts.errors import RequestError
@@ -32,8 +32,6 @@ log = get_logger(__name__)
 _TOKEN = re.compile(r"^vk_([0-9A-HJKMNP-TV-Z]{26})_[A-Za-z0-9_-]{20,200}$")
 _NO_HASH = "0" * 64
 TOKEN_CHARACTERS_MIN = 16
-BOOTSTRAP = "bootstrap"
-"""Who makes a key in the store itself, before anybody can authenticate."""
 
 
 def _key_id(token: str) -> str:
@@ -92,9 +90,13 @@ class KeyOperations:
     def _store(self, token: str, request: KeyCreate, caller: Caller | None) -> ApiKey:
         now_ms = self._clock.now_ms()
         key_id = _key_id(token)
+        if request.person is not None:
+            require_somebody(request.person.id, "/person/id")
+        owner = request.owner or (request.person.id if request.person else request.name) or key_id
+        require_somebody(owner, "/owner" if request.owner else "/name")
         key = ApiKey(
             id=key_id,
-            owner=request.owner or (request.person.id if request.person else request.name) or key_id,
+            owner=owner,
             secret_sha256=sha256_text(token),
             scopes=tuple(dict.fromkeys(request.scopes)),
             person=request.person,

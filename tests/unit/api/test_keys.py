@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.factories import LEA
+from vardy_api.operations.caller import NOBODY
 from vardy_api.shapes import KeyCreate
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.user import Scope
@@ -38,6 +39,22 @@ def test_a_key_is_shown_once_and_kept_only_as_a_hash(api: ApiWorld, http: httpx.
 def test_a_key_of_a_person_belongs_to_the_person(http: httpx.Client) -> None:
     made = http.post("/v1/keys", json={"scopes": ["decide"], "person": LEA.model_dump()}).json()
     assert (made["owner"], made["person"]["id"]) == ("lea", "lea")
+
+
+@pytest.mark.parametrize("name", sorted(NOBODY))
+def test_nobody_calls_themselves_as_vardy_does_in_the_audit_trail(http: httpx.Client, name: str) -> None:
+    for key in ({"owner": name}, {"name": name}, {"person": {"id": name}}):
+        assert refused(http.post("/v1/keys", json={"scopes": ["read"], **key}))
+    body = {"request": "Give 17 back.", "user": {"id": name}}
+    assert refused(http.post("/v1/run", json=body)) == ["/user/id"]
+    job = http.post("/v1/run", json={**body, "user": {"id": "ana"}}).json()["id"]
+    assert refused(http.post(f"/v1/jobs/{job}/cancel", json={"user": {"id": name}})) == ["/user/id"]
+
+
+def refused(answer: httpx.Response) -> list[str]:
+    """Where the request is wrong."""
+    assert (answer.status_code, answer.json()["code"]) == (422, "request.invalid")
+    return [problem["at"] for problem in answer.json()["details"]["problems"]]
 
 
 @pytest.mark.parametrize(
