@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import uuid
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -120,7 +121,7 @@ def message(payload: bytes = b'[["job_of_nobody"], {}, {}]', **changed: object) 
     """A message as Celery writes it, with some parts changed."""
     properties = {
         "delivery_info": {"exchange": "", "routing_key": "vardy.run"},
-        "delivery_tag": "tag",
+        "delivery_tag": uuid.uuid4().hex,
         "body_encoding": "base64",
         "correlation_id": "1",
     }
@@ -134,36 +135,37 @@ def message(payload: bytes = b'[["job_of_nobody"], {}, {}]', **changed: object) 
     return json.dumps(whole | changed).encode()
 
 
-GARBAGE = [
-    b"hello",
-    b"\xff\xfe\x00",
-    b"",
-    b"5",
-    b"null",
-    b"[]",
-    b"{}",
-    b"[" * 100_000,
-    message(payload=b"no JSON"),
-    message(payload=b"5"),
-    message(payload=b"[[], {}, {}]"),
-    message(payload=b"[[1, 2, 3], {}, {}]"),
-    message(payload=b'[[{"id": 1}], {}, {}]'),
-    message(payload=b'[["\\ud800"], {}, {}]'),
-    message(body="%%%"),
-    message().replace(b"application/json", b"application/x-python-serialize"),
-    message(headers=None),
-    message(headers=[1]),
-    message(headers={}),
-    message(headers={"task": "vardy.run_job"}),
-    message(headers={"task": "somebody.else", "id": "1"}),
-    message(headers={"task": ["vardy.run_job"], "id": "1"}),
-    message(headers={"task": "vardy.run_job", "id": "1", "eta": "one day"}),
-    message(headers={"task": "vardy.run_job", "id": "1", "expires": {"in": 1}}),
-    message(headers={"task": "vardy.run_job", "id": "1", "compression": "of its own"}),
-    message(properties={}),
-    message(properties=None),
-]
-"""What somebody else, or another release, may leave in a queue."""
+def garbage() -> list[bytes]:
+    """What somebody else, or another release, may leave in a queue."""
+    return [
+        b"hello",
+        b"\xff\xfe\x00",
+        b"",
+        b"5",
+        b"null",
+        b"[]",
+        b"{}",
+        b"[" * 100_000,
+        message(payload=b"no JSON"),
+        message(payload=b"5"),
+        message(payload=b"[[], {}, {}]"),
+        message(payload=b"[[1, 2, 3], {}, {}]"),
+        message(payload=b'[[{"id": 1}], {}, {}]'),
+        message(payload=b'[["\\ud800"], {}, {}]'),
+        message(body="%%%"),
+        message().replace(b"application/json", b"application/x-python-serialize"),
+        message(headers=None),
+        message(headers=[1]),
+        message(headers={}),
+        message(headers={"task": "vardy.run_job"}),
+        message(headers={"task": "somebody.else", "id": "1"}),
+        message(headers={"task": ["vardy.run_job"], "id": "1"}),
+        message(headers={"task": "vardy.run_job", "id": "1", "eta": "one day"}),
+        message(headers={"task": "vardy.run_job", "id": "1", "expires": {"in": 1}}),
+        message(headers={"task": "vardy.run_job", "id": "1", "compression": "of its own"}),
+        message(properties={}),
+        message(properties=None),
+    ]
 
 
 @pytest.mark.parametrize("queue_name", ["run", "commit"])
@@ -173,7 +175,7 @@ def test_garbage_in_a_queue_ends_no_worker_and_holds_up_no_job(
     before = {name: process.pid for name, process in cluster.deployment.processes.items()}
     with redis_of(cluster) as client:
         # Often enough that every worker gets some of each, and more than a worker takes ahead.
-        client.lpush(cluster.queue.list_key(queue_name), *(GARBAGE * 8))
+        client.lpush(cluster.queue.list_key(queue_name), *(line for _ in range(8) for line in garbage()))
         name = f"amid-garbage-{queue_name}"
         job = cluster.submit(vardy, name, f'await post_letter({{name: "{name}"}}); return 1;')
         cluster.settled(vardy, job, Status.SUCCESS)
