@@ -8,7 +8,7 @@ from rich.text import Text
 
 from vardy_api.cli.checkup import Level
 from vardy_api.cli.grid import Grid
-from vardy_api.cli.report import code, section
+from vardy_api.cli.report import code, person_text, section
 from vardy_api.cli.text import ago, expiry, one_line, short_json, visible
 from vardy_api.shapes import NewKeyView
 
@@ -125,7 +125,7 @@ def key(out: Output, view: KeyView) -> None:
         ("id", view.id),
         ("name", view.name),
         ("owner", view.owner),
-        ("person", view.person.id if view.person else "anyone: the key is trusted to name the user"),
+        ("person", person_text(view.person) if view.person else "anyone: the key is trusted to name the user"),
         ("scopes", ", ".join(scope.value for scope in view.scopes)),
         ("validity", expiry(view.expires_at, out.now) if view.expires_at else ""),
         ("revoked", ago(view.revoked_at, out.now) if view.revoked_at else ""),

@@ -20,6 +20,9 @@ from vardy_worker.contracts.errors import PROBLEMS, RequestError, SettingsError,
 _HINTS = {
     "auth.missing": "Set VARDY_API_KEY, or give --api-key.",
     "auth.invalid": "Set VARDY_API_KEY to a valid key, or give --api-key.",
+    "auth.scope": "Use a key that has it; one with the scope admin makes it: `vardy keys create --scope …`.",
+    "service.unavailable": "Where VARDY_REDIS_URL is set, `vardy doctor` says what is wrong with it.",
+    "effect.result": "Give what the function returned, with --result JSON.",
     "client.unreachable": "Start it with `vardy api` or `vardy dev`, or set VARDY_URL to where it runs.",
     "client.bad_url": "Set VARDY_URL, or give --url, for example http://127.0.0.1:8000.",
 }

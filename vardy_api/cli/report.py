@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.base import JsonValue
     from vardy_worker.contracts.errors import ErrorInfo
     from vardy_worker.contracts.execution import Ref
+    from vardy_worker.contracts.user import User
     from vardy_worker.contracts.view import EffectView, JobView, PlanView, ProgramView
 
 ARGUMENTS_SHOWN = 300
@@ -103,9 +104,8 @@ def _head(out: Output, job: JobView) -> None:
         head.append(f"  {_progress(job.plan)}", style="dim")
     out.line(head)
     asked = f"recipe {one_line(job.recipe)}" if job.recipe else one_line(job.request or "")
-    roles = f" ({', '.join(job.user.roles)})" if job.user.roles else ""
     _fact(out, "asked", asked)
-    _fact(out, "for", one_line(job.user.id + roles))
+    _fact(out, "for", person_text(job.user))
     if job.mode is Mode.PLAN:
         _fact(out, "mode", "plan: nothing is executed")
     when = ago(job.created_at, out.now)
@@ -166,11 +166,13 @@ def _plan(out: Output, job: JobView, plan: PlanView, *, whole: bool) -> None:
 def _effects_table(out: Output, effects: Sequence[EffectView]) -> None:
     columns = ("seq", "function", "arguments", "verdict", "rules", "state")
     grid = Grid(*columns, gives_way=("arguments", "rules", "function"), right=frozenset({"seq"}))
+    orders = _argument_orders(effects)
     for effect in effects:
+        arguments = {name: effect.args[name] for name in orders[effect.function] if name in effect.args}
         grid.row(
             str(effect.seq),
             visible(effect.function),
-            "; ".join([_short_arguments(effect), *_references(effect.refs)]),
+            "; ".join([short_json(arguments, ARGUMENTS_SHOWN), *_references(effect.refs)]),
             _verdict_text(effect),
             _rules_of(effect),
             state_text(effect.state),
@@ -181,10 +183,17 @@ def _effects_table(out: Output, effects: Sequence[EffectView]) -> None:
             out.line(f"  effect {effect.seq}: {one_line(effect.error.message)}", style="red")
 
 
-def _short_arguments(effect: EffectView) -> str:
-    """The arguments, short values first: what is cut off is then a long text, not an id."""
-    by_length = sorted(effect.args.items(), key=lambda item: len(short_json(item[1])))
-    return short_json(dict(by_length), ARGUMENTS_SHOWN)
+def _argument_orders(effects: Sequence[EffectView]) -> dict[str, list[str]]:
+    """The order of the arguments of each function: what is cut off is then a long text, not an id.
+
+    Short values come first, by the longest one in the plan, so that all rows of a function read alike.
+    """
+    longest: dict[str, dict[str, int]] = {}
+    for effect in effects:
+        lengths = longest.setdefault(effect.function, {})
+        for name, value in effect.args.items():
+            lengths[name] = max(lengths.get(name, 0), len(short_json(value)))
+    return {function: sorted(lengths, key=lengths.__getitem__) for function, lengths in longest.items()}
 
 
 def _whole_effect(out: Output, effect: EffectView) -> None:
@@ -208,6 +217,11 @@ def _whole_effect(out: Output, effect: EffectView) -> None:
 
 def _verdict_text(effect: EffectView) -> Text:
     return Text(effect.verdict.value, style=_VERDICT_STYLES[effect.verdict])
+
+
+def person_text(person: User) -> str:
+    """A person with their roles."""
+    return one_line(person.id + (f" ({', '.join(person.roles)})" if person.roles else ""))
 
 
 def state_text(state: EffectState) -> Text:

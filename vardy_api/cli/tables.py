@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from vardy_api.cli.grid import Grid
-from vardy_api.cli.report import status_text
+from vardy_api.cli.report import person_text, status_text
 from vardy_api.cli.text import ago, counted, expiry, one_line
 from vardy_worker.contracts.functions import FunctionKind
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 ROWS_MAX = 100
-"""Jobs of a bulk change up to which people see what became of each, those that ended well too."""
+"""Jobs of a bulk change up to which people see what became of each, those that are ok too."""
 
 _SUMMARY_COLUMNS = {
     "": ("job", "status", "for", "made", "asked"),
@@ -29,8 +29,8 @@ _SUMMARY_COLUMNS = {
 """What a listing shows of each job: little enough for a terminal of 80 columns to keep every id whole."""
 _NOTHING = {
     "": "No job matches.",
-    "approvals": "No plan waits for approval.",
-    "commits": "No commit needs anybody.",
+    "approvals": "No plan was found that waits for approval.",
+    "commits": "No commit was found that needs anybody.",
 }
 
 
@@ -104,14 +104,14 @@ def keys(out: Output, found: KeyList) -> None:
             state = expiry(key.expires_at, out.now)
         else:
             state = "valid"
-        person = key.person.id if key.person else "anyone"
+        person = person_text(key.person) if key.person else "anyone"
         scopes = ", ".join(scope.value for scope in key.scopes)
-        grid.row(key.id, one_line(key.name), one_line(key.owner), one_line(person), scopes, state)
+        grid.row(key.id, one_line(key.name), one_line(key.owner), person, scopes, state)
     out.grid(grid)
 
 
 def bulk_result(out: Output, result: BulkResult) -> None:
-    """What became of each job; of very many, only of those that did not end well."""
+    """What became of each job; of very many, only of those that are not ok."""
     few = len(result.items) <= ROWS_MAX
     rows = [item for item in result.items if few or not item.ok]
     grid = Grid("job", "", "status", "note", gives_way=("note",), whole=True)
@@ -120,7 +120,7 @@ def bulk_result(out: Output, result: BulkResult) -> None:
     if rows:
         out.grid(grid)
     skipped = f"; {result.skipped} skipped" if result.skipped else ""
-    out.line(f"{result.action}: {result.succeeded} of {counted(result.total, 'job')} ended well{skipped}.")
+    out.line(f"{result.action}: {result.succeeded} of {counted(result.total, 'job')} ok{skipped}.")
 
 
 def _mark(item: BulkItem) -> Text:

@@ -19,7 +19,7 @@ LEAD = ("--user", "lea", "--role", "support_lead")
 
 
 def test_only_plans_that_wait_are_listed(cli: Cli, world: ApiWorld) -> None:
-    assert cli("approvals", "list").out == "No plan waits for approval.\n"
+    assert cli("approvals", "list").out == "No plan was found that waits for approval.\n"
     world.job(Status.PLANNED)
     waiting = world.job(Status.PENDING_APPROVAL)
     lines = cli("approvals", "list").out.splitlines()

@@ -44,7 +44,7 @@ def stopped(world: ApiWorld, state: EffectState = EffectState.FAILED, **fields: 
 
 
 def test_only_commits_that_need_somebody_are_listed(cli: Cli, world: ApiWorld) -> None:
-    assert cli("commits", "list").out == "No commit needs anybody.\n"
+    assert cli("commits", "list").out == "No commit was found that needs anybody.\n"
     partial, committing = stopped(world), world.job(Status.COMMITTING)
     failed = world.job(Status.FUNCTION_ERROR, error=ErrorInfo(code="function.failed", message="No."))
     for status in (Status.SUCCESS, Status.PENDING_APPROVAL, Status.PLANNED):
@@ -105,6 +105,7 @@ def test_resolving_as_done_takes_the_result_that_a_later_effect_needs(cli: Cli, 
     without = cli(*words)
     assert (without.code, without.problem["code"]) == (ExitCode.ERROR, "effect.result")
     assert "the result is needed" in without.problem["detail"]
+    assert "--result JSON" in cli(*words[:-1]).err
     ran = cli(*words, "--result", '{"id": 7}')
     assert ran.json["effects"][0]["result"] == {"id": 7}
 
@@ -338,7 +339,7 @@ def test_jobs_that_run_or_have_ended_are_skipped_by_a_repeated_requeue(
     ]
     again = cli(*words)
     assert again.code == ExitCode.OK
-    assert "requeue: 0 of 3 jobs ended well; 3 skipped." in again.out
+    assert "requeue: 0 of 3 jobs ok; 3 skipped." in again.out
 
 
 def test_a_bulk_discard_takes_filters_and_can_be_repeated(cli: Cli, world: ApiWorld) -> None:
@@ -390,7 +391,7 @@ def test_of_very_many_only_those_that_failed_are_drawn(
     good, blocked = [stopped(world).id for _ in range(2)], stopped(world, EffectState.UNKNOWN).id
     ran = cli("commits", "requeue", *good, blocked, "--yes", "--no-wait", *OPERATOR)
     assert [each.split()[0] for each in ran.out.splitlines() if each.startswith("job_")] == [blocked]
-    assert "requeue: 2 of 3 jobs ended well." in ran.out
+    assert "requeue: 2 of 3 jobs ok." in ran.out
 
 
 def test_an_interruption_ends_between_two_jobs_and_tells_what_was_begun(

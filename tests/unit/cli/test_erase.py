@@ -78,7 +78,7 @@ def test_an_erased_commit_needs_nobody_any_more(cli: Cli, world: ApiWorld) -> No
     job = world.job(Status.FUNCTION_ERROR, error=ErrorInfo(code="function.failed", message="No."))
     assert job.id in cli("commits", "list").out
     assert cli("jobs", "erase", job.id, "--yes").code == ExitCode.OK
-    assert cli("commits", "list").out == "No commit needs anybody.\n"
+    assert cli("commits", "list").out == "No commit was found that needs anybody.\n"
     requeued = cli("commits", "requeue", "--all", "--yes", "--user", "olga", "--json")
     assert (requeued.code, requeued.json["total"]) == (ExitCode.OK, 0)
 
@@ -91,13 +91,15 @@ def test_erasing_a_person_forgets_what_their_plans_added_up_to(cli: Cli, world: 
     job, committing = world.job(Status.SUCCESS), world.job(Status.COMMITTING)
     world.store.count_plan(committing, fence=0, totals=EffectTotals(counts={"refund_payment": 2}), window_hours=0)
     assert cli("jobs", "erase", "--user", "ana", "--status", "SUCCESS", "--dry-run").code == ExitCode.OK
-    assert cli("jobs", "erase", "--user", "ana", "--dry-run").code == ExitCode.OK
+    tried = cli("jobs", "erase", "--user", "ana", "--dry-run")
+    assert (tried.code, "ana added up to would be erased too" in tried.err) == (ExitCode.OK, True)
     assert cli("jobs", "erase", "--user", "ana").code == ExitCode.CONFIRMATION_NEEDED
     assert totals(world) == {"refund_payment": 2}
     assert cli("jobs", "erase", "--user", "ana", "--status", "SUCCESS", "--yes").code == ExitCode.OK
     assert (erased(world, job.id), totals(world)) == (True, {"refund_payment": 2})
     assert cli("jobs", "erase", "--user", "ana").code == ExitCode.CONFIRMATION_NEEDED
-    assert cli("jobs", "erase", "--user", "ana", "--yes").code == ExitCode.OK
+    ran = cli("jobs", "erase", "--user", "ana", "--yes")
+    assert (ran.code, "ana added up to was erased too" in ran.err) == (ExitCode.OK, True)
     assert totals(world) == {}
     assert cli("jobs", "list", "--user", "ana", "--json").json["items"][0]["id"] == committing.id
 

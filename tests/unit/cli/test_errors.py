@@ -35,6 +35,20 @@ def problem(code: str, **details: Any) -> httpx.Response:
     return httpx.Response(status, content=body.model_dump_json())
 
 
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("auth.missing", "VARDY_API_KEY"),
+        ("auth.scope", "vardy keys create --scope"),
+        ("effect.result", "--result JSON"),
+        ("service.unavailable", "vardy doctor"),
+    ],
+)
+def test_what_to_do_on_the_command_line_follows_the_error(cli: Cli, code: str, says: str) -> None:
+    answers(cli, lambda _request: problem(code))
+    assert says in cli("jobs", "show", JOB).err.splitlines()[1]
+
+
 EXPECTED = {
     401: ExitCode.ERROR,
     403: ExitCode.ERROR,

@@ -63,6 +63,13 @@ def test_a_whole_report_cuts_nothing(cli: Cli, world: ApiWorld) -> None:
     assert "async function run() {}" not in brief.out
 
 
+def test_the_arguments_of_a_function_stand_in_one_order_in_all_rows(cli: Cli, world: ApiWorld) -> None:
+    rows = ({"amount_cents": 100, "to": "a"}, {"amount_cents": 20000, "to": "b"}, {"amount_cents": 1, "to": "crash"})
+    job = world.job(Status.PENDING_APPROVAL, effects=tuple(effect(seq, args=args) for seq, args in enumerate(rows)))
+    shown = [line for line in cli("jobs", "show", job.id).out.splitlines() if '"to"' in line]
+    assert [line.index('"amount_cents"') < line.index('"to"') for line in shown] == [True, True, True]
+
+
 def test_text_from_outside_cannot_pose_as_something_else(cli: Cli, world: ApiWorld) -> None:
     job = world.job(
         Status.PENDING_APPROVAL,

@@ -40,6 +40,8 @@ def test_a_key_of_a_person_has_the_persons_roles_and_an_end(cli: Cli, world: Api
     made = cli(*words, "--json").json
     assert made["person"]["roles"] == ["support_lead"]
     assert made["owner"] == "lea"
+    assert "lea (support_lead)" in cli(*words).out
+    assert "lea (support_lead)" in cli("keys", "list").out
     key = next(key for key in cli("keys", "list", "--json").json["items"] if key["id"] == made["id"])
     assert key["expires_at"] is not None
     world.clock.forward(91 * 86_400)

@@ -10,6 +10,7 @@ from vardy_api.cli import options
 from vardy_api.cli.command import command, make_group
 from vardy_api.cli.session import Session
 from vardy_api.cli.shown import Shown
+from vardy_api.cli.text import one_line
 
 group = make_group("Look at jobs, wait for them, commit planned ones, cancel, erase.")
 
@@ -151,8 +152,8 @@ def erase_jobs(
     given = {name for name, value in filters.items() if value}
     operating.only_chosen(jobs, by_filter=everything or bool(given))
     over, alive = (jobs, []) if jobs else operating.erasable(session.client, filters)
-    whole_person = user is not None and given == {"user"} and not dry_run
-    if whole_person and not over:
+    whole_person = given == {"user"}
+    if whole_person and not over and not dry_run:
         session.confirm(f"erase what the plans of {user} added up to", yes=yes)
     shown = operating.change_jobs(
         session,
@@ -166,5 +167,8 @@ def erase_jobs(
         for_good=True,
     )
     if user is not None and whole_person and shown.failure is None:
-        session.client.erase_totals(user)
+        if not dry_run:
+            session.client.erase_totals(user)
+        tense = "would be" if dry_run else "was"
+        session.note(f"What the plans of {one_line(user)} added up to {tense} erased too: limits over time begin anew.")
     return shown
