@@ -120,6 +120,7 @@ class KeyOperations:
                 "owner": key.owner,
                 "scopes": [scope.value for scope in key.scopes],
                 "person": key.person.id if key.person else None,
+                "roles": list(key.person.roles) if key.person else [],
             },
         )
 

@@ -204,7 +204,8 @@ def test_keys_rules_and_recipes_leave_entries_in_the_chain_of_settings(api: ApiW
         ("recipe.deleted", "one"),
     ]
     assert {(entry.by, entry.via, entry.address) for entry in found} == {(LEA.id, "api", "127.0.0.1")}
-    assert found[0].details == {"owner": "ana", "scopes": ["submit"], "person": "ana"}
+    assert found[0].details == {"owner": "ana", "scopes": ["submit"], "person": "ana", "roles": list(ANA.roles)}
+    assert ANA.roles
     assert found[2].digest == rules["digest"]
     assert found[4].after == AuditState(version=2)
     assert made["key"] not in json.dumps([entry.model_dump(mode="json") for entry in found])
