@@ -10,8 +10,6 @@ from vardy_worker.store.scripts import script
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redis import Redis
-
 BATCH = 2000
 """Commands in flight together."""
 
@@ -24,7 +22,7 @@ class AheadOfReplies:
     writes makes this fail, and not measure something else.
     """
 
-    def __init__(self, client: Redis, job_prefix: str) -> None:
+    def __init__(self, client: Any, job_prefix: str) -> None:
         self._job_prefix = job_prefix
         self._pipe = client.pipeline(transaction=False)
         self._expected: list[list[Any]] = []

@@ -26,8 +26,6 @@ from vardy_worker.store.redis_jobs import RedisJobStore
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redis import Redis
-
     from vardy_worker.contracts.plan import Plan
     from vardy_worker.contracts.policy import PolicyResult
 
@@ -68,7 +66,7 @@ REQUEST = "Refund every payment that was charged twice for orders delivered sinc
 class Filling:
     """Writes jobs through the store's own code, sent by batches."""
 
-    def __init__(self, client: Redis, namespace: str) -> None:
+    def __init__(self, client: Any, namespace: str) -> None:
         self._sent = AheadOfReplies(client, Keys(namespace).job(""))
         self._store = RedisJobStore(cast("Any", self._sent), namespace)
         self._settled = import_module("vardy_worker.pipeline.settle")

@@ -180,11 +180,11 @@ class Side:
         return Cost(cpu_ms=1000 * cpu / repetitions, scripts=(self._scripts() - scripts) / repetitions)
 
     def _cpu_seconds(self) -> float:
-        info = self.client.info("cpu")
+        info = self.client.info(section="cpu")
         return float(info["used_cpu_user_main_thread"] + info["used_cpu_sys_main_thread"])
 
     def _scripts(self) -> int:
-        return int(self.client.info("commandstats").get("cmdstat_evalsha", {"calls": 0})["calls"])
+        return int(self.client.info(section="commandstats").get("cmdstat_evalsha", {"calls": 0})["calls"])
 
     def _cursor(self, job_id: str) -> str:
         created = self.client.hget(Keys(self.namespace).job(job_id), "created_at_ms")
