@@ -137,7 +137,11 @@ class Scripts:
     def _piped(
         self, command: str, code: str, keys: Sequence[str], args: Sequence[Arg], *, fsync: bool
     ) -> tuple[Any, list[Any]]:
-        """The script's reply and those of the waits, which wait for the writes of their own connection alone."""
+        """The script's reply and those of the waits, which wait for the writes of their own connection alone.
+
+        So a script that finds its change made already, maybe over another connection, writes
+        something of it again.
+        """
         pipe = self._client.pipeline(transaction=False)
         pipe.execute_command(command, code, len(keys), *keys, *args)  # type: ignore[no-untyped-call] # redis-py has no types here
         if fsync:

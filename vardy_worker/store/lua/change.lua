@@ -5,7 +5,7 @@
 --
 -- KEYS[1] job  [2] effects  [3] journal  [4] events  [5] console
 --     [6] due  [7] expiring  [8] indexes of expiring jobs
---     [9] corrections of the requester's totals, or "" without one
+--     [9] corrections of the requester's totals, or "" without one  [10] the totals, or ""
 -- ARGV[1] token  [2] job id  [3] index prefix  [4] change channel
 --     [5] expected statuses as "|A|B|"  [6] new status, or ""
 --     [7] expected fence, or ""  [8] expected version, or ""
@@ -14,7 +14,8 @@
 --     [12] length of all receipts that are kept, in bytes
 --     [13] "1" refuses a job whose cancelling was asked for
 --     [14] [15] [16] [17] numbers of fields, effects, journal entries, events
---     [18] JSON of a correction  [19] keep it for (ms)
+--     [18] JSON of a correction  [19] keep it for (ms)  [20] era of the totals that it corrects: where
+--     they were erased since, it is not kept
 --     then pairs of field and JSON, pairs of position and JSON, JSON entries, JSON events
 --     The last keys and the last argument: see `include/audit`; the state is "STATUS version".
 -- Result: {"changed", version} | {"conflict", status, version, fence, who asked to cancel (JSON)} | {"missing"}
@@ -33,6 +34,8 @@ end
 local receipts = now[6] or ''
 local _, found = string.find(receipts, ' ' .. token .. '=', 1, true)
 if found then
+  -- Written again, as what waits for disk and replicas looks at this connection's writes alone (see `scripts`).
+  redis.call('HSET', job, '_receipts', receipts)
   return {'changed', tonumber(string.match(receipts, '^%d+', found + 1))}
 end
 
@@ -53,7 +56,7 @@ receipts = string.sub(receipts .. ' ' .. token .. '=' .. version, -tonumber(ARGV
 redis.call('HSET', job, 'version', version, '_receipts', receipts)
 local fields, effects = 2 * tonumber(ARGV[14]), 2 * tonumber(ARGV[15])
 local entries, events = tonumber(ARGV[16]), tonumber(ARGV[17])
-local at = 20
+local at = 21
 send('HSET', job, at, fields)
 send('HSET', KEYS[2], at + fields, effects)
 send('RPUSH', KEYS[3], at + fields + effects, entries)
@@ -69,7 +72,7 @@ if ARGV[10] == '1' then
   redis.call('HSET', job, 'lease_until_ms', 0, 'deliveries', 0, 'worker', '""')
 end
 
-if KEYS[9] ~= '' then
+if KEYS[9] ~= '' and redis.call('HGET', KEYS[10], '_era') == ARGV[20] then
   redis.call('RPUSH', KEYS[9], ARGV[18])
   redis.call('PEXPIRE', KEYS[9], ARGV[19])
 end

@@ -18,6 +18,8 @@ end
 local status = string.sub(record[1], 2, -2)
 local fence, deliveries = tonumber(record[3]), tonumber(record[4])
 if record[9] == token then
+  -- Written again, as what waits for disk and replicas looks at this connection's writes alone (see `scripts`).
+  redis.call('HSET', job, '_claim', token)
   return {'claimed', fence, deliveries}
 end
 -- A worker that took what it cannot read would only use up the job's deliveries.

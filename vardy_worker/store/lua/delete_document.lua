@@ -9,6 +9,8 @@
 -- include: audit
 
 if redis.call('EXISTS', KEYS[3]) == 1 then
+  -- Written again, as what waits for disk and replicas looks at this connection's writes alone (see `scripts`).
+  redis.call('PEXPIRE', KEYS[3], ARGV[2])
   return 1
 end
 local newest = redis.call('LLEN', KEYS[1])

@@ -24,6 +24,8 @@ if not now[1] then
 end
 local status, version = string.sub(now[1], 2, -2), tonumber(now[2])
 if now[6] == ' ' .. token .. '=' .. version then
+  -- Written again, as what waits for disk and replicas looks at this connection's writes alone (see `scripts`).
+  redis.call('HSET', job, '_receipts', now[6])
   return {'changed', version}
 end
 if version ~= tonumber(ARGV[5]) then

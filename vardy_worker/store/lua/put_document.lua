@@ -10,6 +10,8 @@
 
 local receipt = redis.call('GET', KEYS[3])
 if receipt then
+  -- Written again, as what waits for disk and replicas looks at this connection's writes alone (see `scripts`).
+  redis.call('PEXPIRE', KEYS[3], ARGV[4])
   return tonumber(receipt)
 end
 local newest = redis.call('LLEN', KEYS[1])

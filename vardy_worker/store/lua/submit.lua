@@ -14,7 +14,10 @@
 local job, due, claim = KEYS[1], KEYS[2], KEYS[3]
 local id, prefix, created = ARGV[1], ARGV[2], ARGV[3]
 
-if redis.call('EXISTS', job) == 1 then
+local written = redis.call('HGET', job, 'created_at_ms')
+if written then
+  -- Written again, as what waits for disk and replicas looks at this connection's writes alone (see `scripts`).
+  redis.call('HSET', job, 'created_at_ms', written)
   return {'submitted', id}
 end
 
@@ -27,6 +30,7 @@ if claim ~= '' then
   -- A job that has expired or was deleted no longer occupies its key.
   if known[1] and redis.call('EXISTS', ARGV[7] .. known[1]) == 1 then
     local same = known[2] == ARGV[5]
+    redis.call('PEXPIRE', claim, redis.call('PTTL', claim))
     return {same and 'replayed' or 'key_reused', known[1]}
   end
   redis.call('HSET', claim, 'job_id', id, 'body', ARGV[5])
