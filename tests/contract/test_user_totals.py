@@ -255,9 +255,12 @@ def test_only_an_erasure_that_erased_something_is_noted(world: World) -> None:
 
 
 def test_a_plan_that_was_counted_before_the_erasure_lowers_nothing_after_it(store: JobStore) -> None:
-    job = committing(store)
+    job, late = committing(store), committing(store)
     count(store, job)
+    count(store, late)
     store.erase_user_totals(ANA.id)
+    settle(store, late, to=Status.POLICY_BLOCKED)
+    assert not store.erase_user_totals(ANA.id), "something of the person came back"
     count(store, committing(store))
     settle(store, job, to=Status.POLICY_BLOCKED)
     assert total(store) == 1

@@ -10,17 +10,7 @@ from rich.text import Text
 
 from vardy_api.cli.grid import Grid
 from vardy_api.cli.next_steps import short_digest
-from vardy_api.cli.text import (
-    ago,
-    counted,
-    cut,
-    duration,
-    expiry,
-    one_line,
-    pretty_json,
-    short_json,
-    visible,
-)
+from vardy_api.cli.text import ago, counted, cut, duration, expiry, one_line, pretty_json, short_json, visible
 from vardy_worker.contracts.decision import Choice
 from vardy_worker.contracts.job import Mode
 from vardy_worker.contracts.journal import EffectState

@@ -46,8 +46,9 @@ class MemoryTotals:
         return count.counted
 
     def correct(self, correction: TotalsCorrection) -> None:
-        """Keeps a correction until the next plan is counted."""
-        self._corrections.setdefault(correction.user, []).append(correction)
+        """Keeps a correction until the next plan is counted; not of totals that were erased since."""
+        if self.read(correction.user).era == correction.era:
+            self._corrections.setdefault(correction.user, []).append(correction)
 
     def read(self, user: str) -> UserTotals:
         """One user's totals and the present hour."""

@@ -189,6 +189,7 @@ class RedisJobStore:
             self._keys.expiring,
             self._keys.expiring_indexes,
             self._keys.corrections(change.correction.user) if change.correction else "",
+            self._keys.totals(change.correction.user) if change.correction else "",
         ]
         args = self._change_args(change, token)
 
@@ -222,6 +223,7 @@ class RedisJobStore:
             len(change.events),
             change.correction.model_dump_json().encode() if change.correction else "",
             KEEP_MS,
+            change.correction.era if change.correction else "",
         ]
         for field, value in fields.items():
             args += (field, value)
