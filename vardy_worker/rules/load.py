@@ -49,12 +49,12 @@ class Draft:
 
     rules: RuleSet
     problems: tuple[Problem, ...] = ()
-    conditions: dict[str, tuple[int, bool]] = field(default_factory=dict)
-    """By rule name: the line its `when` begins at, and whether the file keeps its lines."""
+    conditions: dict[int, tuple[int, bool]] = field(default_factory=dict)
+    """By the line of a rule, since a name may be there twice: the line its `when` begins at, and whether the file keeps its lines."""
 
     def condition_line(self, rule: Rule, line: int) -> int:
         """The file's line for a line of a rule's `when`, both from 1; 0 stands for the whole rule."""
-        start, keeps_lines = self.conditions.get(rule.name, (rule.line, False))
+        start, keeps_lines = self.conditions.get(rule.line, (rule.line, False))
         if not line:
             return rule.line
         return start + line - 1 if keeps_lines else start
@@ -122,7 +122,8 @@ class _Reader:
     def __init__(self) -> None:
         self._problems: list[Problem] = []
         self._rule = ""
-        self._conditions: dict[str, tuple[int, bool]] = {}
+        self._rule_line = 0
+        self._conditions: dict[int, tuple[int, bool]] = {}
 
     def file(self, document: yaml.MappingNode) -> Draft:
         parts = self._mapping(document, _FILE_KEYS, "the file")
@@ -166,7 +167,7 @@ class _Reader:
         # A key too many is told, and what stands beside it is read and checked.
         before = len(self._problems)
         name = self._text(parts.get("name"), "name", 100)
-        self._rule = name
+        self._rule, self._rule_line = name, _line(node)
         if parts.get("name") is None:
             self._problem(node, "the rule has no `name`")
         elif name and not _NAME.fullmatch(name):
@@ -206,10 +207,10 @@ class _Reader:
         if node is None:
             return "true"
         when = self._text(node, "when", WHEN_CHARACTERS_MAX)
-        if isinstance(node, yaml.ScalarNode) and self._rule:
+        if isinstance(node, yaml.ScalarNode):
             literal = node.style == "|"
             one_line = node.end_mark.line == node.start_mark.line
-            self._conditions.setdefault(self._rule, (_line(node) + literal, literal or one_line))
+            self._conditions.setdefault(self._rule_line, (_line(node) + literal, literal or one_line))
         return when
 
     def _approvers(self, node: yaml.Node | None, then: Verdict | None) -> Approvers | None:

@@ -196,6 +196,8 @@ def test_sizes_are_bounded_and_the_error_says_how_big_it_was(court: Court, text:
 def test_a_repeated_name_is_refused_and_both_places_are_named(court: Court) -> None:
     text = "rules:\n- {name: a, then: allow}\n- {name: b, then: allow}\n- {name: a, then: block}\n"
     assert problems(court, text) == [(4, "a", "the name is already taken by the rule at line 2")]
+    text = "rules:\n- name: a\n  when: plan.total > 1\n  then: allow\n- name: a\n  when: nobody\n  then: block\n"
+    assert [line for line, _, _ in problems(court, text)] == [5, 6]
 
 
 def test_a_key_too_many_hides_no_other_problem_of_its_rule(court: Court) -> None:
