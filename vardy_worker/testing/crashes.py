@@ -80,6 +80,7 @@ class CrashPoint:
         idempotent function did not answer a repeated call as the first one; `ValueError` for arguments that do
         not fit.
         """
+        __tracebackhide__ = True  # pytest then shows the line of the test, and the message below it
         host = CrashHost(self.functions, self.function, self.moment, line=self.line)
         with CrashTrial(host, self.function, applied) as trial:
             trial.run(args, user)

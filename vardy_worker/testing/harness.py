@@ -274,7 +274,9 @@ class Harness:
         except RulesError as error:
             message = f"{where}{' is' if isinstance(rules, Path) else ' are'} not valid: {error.message}"
             if isinstance(rules, str) and rules.endswith((".yaml", ".yml")):
-                message += f' To read the file, give Path("{rules}").'
+                message += f'. To read the file, give Path("{rules}").'
+            elif len(problems := error.details.get("problems", ())) > 1:
+                message += "".join(f"\n  line {each['line']}: {each['message']}" for each in problems)
             raise SettingsError(message, details=error.details) from error
 
     def rule_warnings(self) -> tuple[RuleWarning, ...]:

@@ -307,6 +307,8 @@ def test_a_rules_file_that_is_wrong_is_named_with_its_line(functions: Functions,
         Harness(functions, rules=file)
     assert str(file) in error.value.message
     assert error.value.details["line"] == 5
+    with pytest.raises(SettingsError, match=r"\n  line 1: `default` must be .*\n  line 2: .*`noone`"):
+        Harness(functions, rules="default: alow\nrules: [{name: a, on: [noone], then: block}]\n")
     with pytest.raises(SettingsError, match=r"give Path\(\"rules.yaml\"\)"):
         Harness(functions, rules="rules.yaml")
     with pytest.raises(SettingsError, match="No such file"):
