@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from vardy_worker.contracts.base import JsonValue
-    from vardy_worker.contracts.functions import Catalogue
+    from vardy_worker.contracts.functions import Catalogue, FunctionSpec
     from vardy_worker.contracts.job import JobRecord
     from vardy_worker.contracts.plan import Effect
     from vardy_worker.contracts.policy import PolicyResult
@@ -213,6 +213,14 @@ def may_repeat(record: EffectRecord, *, idempotent: bool, key_valid_seconds: flo
     return now_ms < record.first_started_at_ms + key_valid_seconds * 1000
 
 
+def _why_not_repeated(name: str, spec: FunctionSpec | None) -> str:
+    if spec is None:
+        return f"no worker has {name} any more"
+    if not spec.idempotent:
+        return f"{name} is not idempotent"
+    return f"{name} takes a key again for {spec.key_valid_seconds:g} s only, and they are over"
+
+
 def requeue(job: JobRecord, *, catalogue: Catalogue, by: str, now_ms: int) -> Change:
     """Starts the commit of a `PARTIAL`, or of a commit's `FUNCTION_ERROR`, again.
 
@@ -230,20 +238,21 @@ def requeue(job: JobRecord, *, catalogue: Catalogue, by: str, now_ms: int) -> Ch
             details={"expires_at_ms": job.expires_at_ms},
         )
     functions = [effect.function for effect in job.plan.body().effects] if job.plan else []
-    unresolved = []
+    unresolved: dict[int, str] = {}
     for record, name in zip(records, functions, strict=True):
         spec = catalogue.get(name)
         repeatable = spec is not None and may_repeat(
             record, idempotent=spec.idempotent, key_valid_seconds=spec.key_valid_seconds, now_ms=now_ms
         )
         if record.state is EffectState.UNKNOWN and not repeatable:
-            unresolved.append(record.seq)
+            unresolved[record.seq] = _why_not_repeated(name, spec)
     if unresolved:
+        seq, why = next(iter(unresolved.items()))
         raise RequestError(
-            f"Nobody knows whether effect {unresolved[0]} was applied, and repeating it is not safe. "
+            f"Nobody knows whether effect {seq} was applied, and repeating it is not safe: {why}. "
             "Find out at the target and resolve it as done or not done, then requeue.",
             code="commit.unresolved",
-            details={"effects": unresolved},
+            details={"effects": list(unresolved)},
         )
     again = tuple(record.model_copy(update={"tries": 0}) for record in records if record.state not in DONE)
     return Change(

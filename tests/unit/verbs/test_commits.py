@@ -158,6 +158,9 @@ def test_an_unknown_effect_that_is_not_idempotent_must_be_resolved_first() -> No
     job = half_done(EffectState.SUCCEEDED, EffectState.UNKNOWN)
     error = refused("commit.unresolved", requeue, job, catalogue=UNSAFE, by="olga", now_ms=NOW_MS)
     assert error.details["effects"] == [1]
+    assert "refund_payment is not idempotent" in error.message
+    gone = refused("commit.unresolved", requeue, job, catalogue=Catalogue(), by="olga", now_ms=NOW_MS)
+    assert "no worker has refund_payment any more" in gone.message
 
 
 def test_an_unknown_effect_that_is_idempotent_is_requeued() -> None:
@@ -169,7 +172,8 @@ def test_an_idempotency_key_past_its_time_must_be_resolved() -> None:
     catalogue = Catalogue(functions=(spec("refund_payment", idempotent=True, key_valid_seconds=60),))
     job = half_done(EffectState.UNKNOWN)
     assert requeue(job, catalogue=catalogue, by="olga", now_ms=NOW_MS + 59_000).to is Status.COMMITTING
-    refused("commit.unresolved", requeue, job, catalogue=catalogue, by="olga", now_ms=NOW_MS + 60_000)
+    error = refused("commit.unresolved", requeue, job, catalogue=catalogue, by="olga", now_ms=NOW_MS + 60_000)
+    assert "takes a key again for 60 s only" in error.message
 
 
 def test_a_function_error_of_a_commit_is_requeued_while_the_approval_lives() -> None:
