@@ -50,7 +50,8 @@ class Draft:
     rules: RuleSet
     problems: tuple[Problem, ...] = ()
     conditions: dict[int, tuple[int, bool]] = field(default_factory=dict)
-    """By the line of a rule, since a name may be there twice: the line its `when` begins at, and whether the file keeps its lines."""
+    """By the line of a rule, since a name may be there twice: the line its `when` begins at, and
+    whether the file keeps its lines."""
 
     def condition_line(self, rule: Rule, line: int) -> int:
         """The file's line for a line of a rule's `when`, both from 1; 0 stands for the whole rule."""
