@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from vardy_api.cli.session import Session
     from vardy_api.shapes import TrailCheckPage
 
+_LINE_START = b'{"place":'
+"""How every line of an export begins: what was cut off elsewhere is no line of an export."""
+
 
 class Exported(Contract):
     """What was written to a file. `place` is where a later export goes on."""
@@ -111,6 +114,8 @@ def _read(session: Session, file: str, seen: Comparison | None = None) -> Chains
                 advance(len(line), size)
     except OSError as error:
         raise usage_error(f"{file} cannot be read: {error.strerror}.") from error
+    if not chains.entries and not chains.broken:
+        raise usage_error(f"{file} has no entries, so nothing can be checked with it.")
     return chains
 
 
@@ -139,9 +144,10 @@ def _last_place(path: Path) -> str:
     with path.open("rb+") as stream:
         for line in stream:
             fields: Any = parse_entry(line) or {}
-            if not line.endswith(b"\n"):
+            is_cut = not line.endswith(b"\n")
+            if is_cut and line.startswith(_LINE_START[: len(line)]):
                 break
-            if not isinstance(fields.get("place"), str):
+            if is_cut or not isinstance(fields.get("place"), str):
                 raise usage_error(f"{path} is no export of an audit trail: a line has no place.")
             place, end = fields["place"], end + len(line)
         stream.truncate(end)

@@ -185,9 +185,10 @@ def test_an_export_goes_on_where_the_file_ends_even_in_the_middle_of_a_line(
 
 def test_a_file_that_is_no_export_is_not_gone_on_with(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
-    file.write_text("Buy milk.\nAnd bread.\n")
-    ran = cli("audit", "export", "--to", str(file), "--append")
-    assert (ran.code, file.read_text()) == (ExitCode.USAGE, "Buy milk.\nAnd bread.\n")
+    for text in ("Buy milk.\nAnd bread.\n", "Buy milk."):
+        file.write_text(text)
+        ran = cli("audit", "export", "--to", str(file), "--append")
+        assert (ran.code, file.read_text()) == (ExitCode.USAGE, text)
 
 
 def test_a_file_is_checked_without_the_service(cli: Cli, world: ApiWorld, tmp_path: Path) -> None:
@@ -206,6 +207,10 @@ def test_a_file_is_checked_without_the_service(cli: Cli, world: ApiWorld, tmp_pa
     assert [(one["chain"], one["n"]) for one in ran.json["broken"]] == [(job, 2), ("", 0)]
     assert "Line 5" in ran.json["broken"][1]["message"]
     assert cli("audit", "verify", "--file", str(tmp_path / "none")).code == ExitCode.USAGE
+    file.write_bytes(b"")
+    for option in ("--file", "--against"):
+        ran = cli("audit", "verify", option, str(file))
+        assert (ran.code, "has no entries" in ran.err) == (ExitCode.USAGE, True)
 
 
 def exported(cli: Cli, file: Path) -> str:
