@@ -3,6 +3,7 @@
     VardyError
     ├── TransientError            worth trying again, nothing was changed
     │   ├── StoreUnavailable        store.unavailable
+    │   │   └── NotConfirmed          the same
     │   ├── QueueUnavailable        queue.unavailable
     │   └── ModelUnavailable        generation.model_unavailable
     └── PermanentError            trying again gives the same
@@ -181,6 +182,10 @@ class StoreUnavailable(TransientError):  # noqa: N818 - named for the state, as 
     """Redis could not be reached, or refused to write."""
 
     code = "store.unavailable"
+
+
+class NotConfirmed(StoreUnavailable):
+    """The writes are made, but the disk or the replicas did not confirm them in time."""
 
 
 class QueueUnavailable(TransientError):  # noqa: N818 - the same

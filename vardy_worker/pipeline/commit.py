@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vardy_worker.contracts.errors import ErrorInfo, FenceLost, RulesError, StoreUnavailable
+from vardy_worker.contracts.errors import ErrorInfo, FenceLost, NotConfirmed, RulesError, StoreUnavailable
 from vardy_worker.contracts.ids import new_id
 from vardy_worker.contracts.job import Timings
 from vardy_worker.contracts.journal import EffectState
@@ -26,7 +27,7 @@ from vardy_worker.stages.commit import (
     resolve_refs,
 )
 from vardy_worker.verbs.commits import park
-from vardy_worker.verbs.shared import is_approved, plan_facts
+from vardy_worker.verbs.shared import PUBLISH_GRACE_MS, is_approved, plan_facts
 
 if TYPE_CHECKING:
     from vardy_worker.active_rules import ActiveRules
@@ -68,8 +69,23 @@ class CommitPipeline:
                 self._advance(job, claim, hold)
             except FenceLost as error:
                 log.warning("commit.taken_over", reason=error.message)
+            except NotConfirmed as error:
+                log.warning("commit.put_off", reason=error.message)
+                self._hand_back(job, claim)
             except StoreUnavailable as error:
                 log.warning("commit.left_to_the_reconciler", reason=error.message)
+
+    def _hand_back(self, job: JobRecord, claim: Claimed) -> None:
+        """Leaves the job to whoever comes next: that a disk or a replica is slow is no loss of a worker."""
+        handed_back = Change(
+            job_id=job.id,
+            expect_status=COMMITTING,
+            expect_fence=claim.fence,
+            due_at_ms=self.clock.now_ms() + PUBLISH_GRACE_MS,
+            release=True,
+        )
+        with suppress(StoreUnavailable):
+            self.store.change(handed_back)
 
     def _advance(self, job: JobRecord, claim: Claimed, hold: Hold) -> None:
         started = self.clock.monotonic()

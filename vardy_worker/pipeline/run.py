@@ -11,6 +11,7 @@ program that was stored before it first ran.
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from vardy_worker.contracts.errors import (
     JOB_ERRORS,
     ErrorInfo,
     FenceLost,
+    NotConfirmed,
     QueueUnavailable,
     RulesError,
     SettingsError,
@@ -89,6 +91,10 @@ class RunPipeline:
                 work.advance(deliveries=claim.deliveries)
             except FenceLost as error:
                 log.warning("run.taken_over", reason=error.message)
+            except NotConfirmed as error:
+                log.warning("run.put_off", reason=error.message)
+                with suppress(StoreUnavailable, FenceLost):
+                    work.hand_back()
             except StoreUnavailable as error:
                 log.warning("run.left_to_the_reconciler", reason=error.message)
             except SettingsError as error:

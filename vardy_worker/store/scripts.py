@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from redis.exceptions import NoPermissionError, NoScriptError, ReadOnlyError, ResponseError
 
-from vardy_worker.contracts.errors import StoreUnavailable
+from vardy_worker.contracts.errors import NotConfirmed
 from vardy_worker.store.connection import translated
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def script(name: str) -> tuple[str, str]:
     return text, hashlib.sha1(text.encode()).hexdigest()  # noqa: S324 - the name EVALSHA asks for
 
 
-class NotReplicated(StoreUnavailable):
+class NotReplicated(NotConfirmed):
     """The script's writes, whose `reply` this is, are made, but too few replicas confirmed them."""
 
     def __init__(self, reply: Any, confirmed: int, wanted: int) -> None:
@@ -115,7 +115,7 @@ class Scripts:
                 f"Redis did not sync its append-only file within {FSYNC_WAIT_MS} ms: its disk is stuck, "
                 "or `appendfsync` is `no`; set it to `always`, or VARDY_JOURNAL_FSYNC to false."
             )
-            raise StoreUnavailable(msg, details={"waited_ms": FSYNC_WAIT_MS})
+            raise NotConfirmed(msg, details={"waited_ms": FSYNC_WAIT_MS})
 
     @contextmanager
     def _leaving_replicas(self) -> Iterator[None]:
