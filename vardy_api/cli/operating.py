@@ -12,10 +12,11 @@ from vardy_api.cli.shown import Shown
 from vardy_api.cli.text import counted
 from vardy_api.client_errors import Conflict
 from vardy_api.shapes import SummaryPage
+from vardy_worker.contracts.erasure import may_be_erased
 from vardy_worker.contracts.errors import DISCARDED, VardyError, is_discarded
 from vardy_worker.contracts.journal import DONE, EffectState
 from vardy_worker.contracts.plan import effects_named
-from vardy_worker.contracts.status import TRANSITIONS, Status, is_final
+from vardy_worker.contracts.status import TRANSITIONS, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -167,18 +168,18 @@ def stopped_commits(client: Vardy, filters: Filters, *, status: Sequence[str] | 
 
 
 def erasable(client: Vardy, filters: Filters) -> tuple[list[str], list[BulkItem]]:
-    """Ids of the jobs that match and are over, oldest first, and those that must end first. Erased ones are neither."""
+    """Ids of the jobs that match and are over, and those that must end first. Erased ones are neither."""
     over: list[str] = []
     alive: list[BulkItem] = []
     for item in client.iterate_jobs(**filters):
         if item.erased_at is not None:
             continue
-        if is_final(item.status) and (item.status is not Status.PARTIAL or item.error_code == DISCARDED):
+        if may_be_erased(item.status, item.error_code):
             over.append(item.id)
         else:
             note = "discard its rest first" if item.status is Status.PARTIAL else "it is not over yet"
             alive.append(BulkItem(job=item.id, ok=True, skipped=True, status=item.status, note=note))
-    return over[::-1], alive[::-1]
+    return over, alive
 
 
 def would_resolve(job: JobView, seqs: Sequence[int], *, done: bool) -> Shown:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from vardy_worker.contracts.errors import is_discarded
+from vardy_worker.contracts.errors import DISCARDED
 from vardy_worker.contracts.job import JobRecord, Submission
 from vardy_worker.contracts.plan import Plan
 from vardy_worker.contracts.status import Status, is_final
@@ -31,11 +31,9 @@ ERASED: Final = "[erased]"
 _EVENT_DATA_KEPT: Final = frozenset({"status", "stage", "code", "seq", "state", "decision", "digest"})
 
 
-def may_be_erased(job: JobRecord) -> bool:
+def may_be_erased(status: Status, error_code: str | None) -> bool:
     """Whether nothing can become of the job any more: it is final, or a `PARTIAL` that was discarded."""
-    if job.status is Status.PARTIAL:
-        return is_discarded(job.error)
-    return is_final(job.status)
+    return error_code == DISCARDED if status is Status.PARTIAL else is_final(status)
 
 
 def erased_record(job: JobRecord, *, at_ms: int) -> JobRecord:

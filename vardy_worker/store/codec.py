@@ -198,6 +198,6 @@ def require_moves(expect: frozenset[Status], to: Status | None) -> None:
 
 def require_erasable(job: JobRecord) -> None:
     """Raises `ValueError` for a job of which something can still become."""
-    if not may_be_erased(job):
+    if not may_be_erased(job.status, job.error.code if job.error else None):
         msg = f"a {job.status} job cannot be erased"
         raise ValueError(msg)

@@ -26,7 +26,7 @@ def erase(job: JobRecord, *, by: str, now_ms: int) -> AuditNote | None:
     """
     if job.is_erased:
         return None
-    if not may_be_erased(job):
+    if not may_be_erased(job.status, job.error.code if job.error else None):
         first = _FIRST.get(job.status, "cancel it first, or wait until it has ended")
         raise RequestError(
             f"The job is {job.status.value}, so its contents cannot be erased yet: {first}.",
