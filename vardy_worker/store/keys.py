@@ -38,6 +38,11 @@ class Keys:
         """String: JSON of the `ConsoleRecord`."""
         return f"{self.namespace}:job:{job_id}:console"
 
+    def whole_job(self, job_id: str) -> tuple[str, ...]:
+        """All that a job alone is stored in, in the order of the scripts."""
+        own = (self.job, self.effects, self.journal, self.events, self.console)
+        return tuple(key(job_id) for key in own)
+
     # --- all jobs --------------------------------------------------------------------
 
     @property

@@ -44,11 +44,7 @@ class RedisErasure:
     ) -> list[Any]:
         """The reply of `lua/erase`; every sending with the same token has the same effect once."""
         keys = [
-            self._keys.job(job_id),
-            self._keys.effects(job_id),
-            self._keys.journal(job_id),
-            self._keys.events(job_id),
-            self._keys.console(job_id),
+            *self._keys.whole_job(job_id),
             self._keys.expiring_indexes,
             self._keys.audit_anchors,
         ]

@@ -180,11 +180,7 @@ class RedisJobStore:
         require_moves(change.expect_status, change.to)
         job_id = change.job_id
         keys = [
-            self._keys.job(job_id),
-            self._keys.effects(job_id),
-            self._keys.journal(job_id),
-            self._keys.events(job_id),
-            self._keys.console(job_id),
+            *self._keys.whole_job(job_id),
             self._keys.due,
             self._keys.expiring,
             self._keys.expiring_indexes,
