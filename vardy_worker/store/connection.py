@@ -5,11 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
+from redis.connection import parse_url
 from redis.exceptions import (
     AuthenticationError,
     BusyLoadingError,
@@ -87,14 +89,30 @@ def _tcp_options(url: str) -> dict[str, Any]:
 def readable_address(url: str) -> Iterator[None]:
     """Turns the `ValueError` of whoever reads the address into `SettingsError`."""
     try:
+        _require_server(url)
         yield
     except ValueError as error:
         scheme = url.partition("://")[0] if "://" in url else ""
         details = {"setting": "VARDY_REDIS_URL", "scheme": scheme}
         if scheme in SENTINEL_SCHEMES:
             raise SettingsError(f"VARDY_REDIS_URL cannot be read: {error}.", details=details) from error
-        msg = "VARDY_REDIS_URL is not a Redis address (`redis://`, `rediss://`, `unix://` or `redis+sentinel://`)."
+        msg = (
+            "VARDY_REDIS_URL is not a Redis address, such as `redis://localhost:6379/0` "
+            "(or `rediss://`, `unix://`, `redis+sentinel://`)."
+        )
         raise SettingsError(msg, details=details) from error
+
+
+def _require_server(url: str) -> None:
+    """Raises `ValueError` where the store and Celery would not read the same server and database."""
+    if url.partition("://")[0] in SENTINEL_SCHEMES:
+        return
+    parse_url(url)  # type: ignore[no-untyped-call] # redis-py types it not
+    parts = urlsplit(url)
+    database = parts.path.strip("/")
+    # redis-py takes database 0 for what is no number.
+    if parts.scheme != "unix" and database and not (database.isascii() and database.isdigit()):
+        raise ValueError("the database is no number")
 
 
 # What a server that is there, but cannot serve now, begins its refusal with.

@@ -67,6 +67,14 @@ def test_a_wrong_form_stops_the_start_with_one_sentence(url: str, said: str) -> 
         assert "\n" not in message
 
 
+@pytest.mark.parametrize("url", ["http://:secret@h", "h:6379", "redis://:secret@h:port", "redis://:secret@h/name"])
+def test_what_is_no_address_of_a_server_stops_every_process_with_one_sentence(url: str) -> None:
+    for start in (connect, connect_async, lambda given: make_celery(load_settings(redis_url=given))):
+        with pytest.raises(SettingsError, match="VARDY_REDIS_URL is not a Redis address, such as") as refused:
+            start(url)
+        assert "secret" not in refused.value.message
+
+
 def test_secrets_are_not_shown() -> None:
     address = sentinel_address("redis+sentinel://user:secret@h/main?sentinel_password=hidden")
     assert "secret" not in repr(address)
