@@ -387,6 +387,19 @@ def test_a_chain_outlives_its_job_and_is_forgotten_when_its_last_entry_is_trimme
     assert world.trail.count() == 0
 
 
+def test_a_chain_without_entries_is_forgotten_with_its_job(world: World) -> None:
+    job, kept = submitted_with_note(world), submitted_with_note(world)
+    world.store.change(Change(job.id, frozenset(Status), retain_seconds=86_400))
+    world.forward(3600)
+    assert world.trail.trim(older_than_ms=1000, limit=100) == 2
+    world.store.rebuild_due(grace_ms=0)
+    assert world.trail.count() == 2, "the jobs are there, and their chains may go on"
+    world.forward(86_400)
+    assert world.store.get(job.id) is None
+    world.store.rebuild_due(grace_ms=0)
+    assert list(check(world.trail)) == [kept.id]
+
+
 def test_nothing_young_is_trimmed(world: World) -> None:
     job = submitted_with_note(world)
     assert world.trail.trim(older_than_ms=DAY_MS, limit=100) == 0

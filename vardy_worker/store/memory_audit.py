@@ -142,7 +142,16 @@ class MemoryAuditTrail:
         if lines and n > self._anchors.get(chain, START).n:
             entry = parse_entry(lines.pop(0)) or {}
             self._anchors[chain] = Head(n, str(entry.get("hash", "")))
-        if not lines and chain != SETTINGS and not self.job_is_there(chain):
+        self._forget(chain)
+
+    def forget_empty(self) -> None:
+        """Forgets chains without entries, of jobs that are gone."""
+        with self._lock:
+            for chain in list(self._heads):
+                self._forget(chain)
+
+    def _forget(self, chain: str) -> None:
+        if not self._chains.get(chain) and chain != SETTINGS and not self.job_is_there(chain):
             for kept in (self._chains, self._heads, self._anchors):
                 kept.pop(chain, None)
 

@@ -307,6 +307,7 @@ class MemoryJobStore:
         """See `JobStore.rebuild_due`."""
         with self._lock:
             now = self._clock.now_ms()
+            self.audit.forget_empty()
             if now < self._next_rebuild_ms:
                 return 0
             earliest = now + grace_ms

@@ -40,7 +40,7 @@ class RedisDue:
         return [_due_job(row) for row in rows]
 
     def rebuild(self, *, grace_ms: int, every_ms: int, limit: int | None) -> int:
-        """See `JobStore.rebuild_due`. Removes as many expired jobs from the indexes, too."""
+        """See `JobStore.rebuild_due`. Removes what is left of as many expired jobs, too."""
         self._sweep(limit)
         keys = [self._keys.rebuilding, self._keys.due]
         found = looked_at = ended = 0
@@ -53,11 +53,13 @@ class RedisDue:
         return found
 
     def _sweep(self, limit: int | None) -> None:
-        keys = [self._keys.expiring, self._keys.expiring_indexes, self._keys.due]
+        of_chains = (self._keys.audit_heads, self._keys.audit_anchors, self._keys.audit_chains)
+        keys = [self._keys.expiring, self._keys.expiring_indexes, self._keys.due, *of_chains]
         removed = 0
         while limit is None or removed < limit:
             batch = SWEEP_BATCH if limit is None else min(SWEEP_BATCH, limit - removed)
-            args: list[Arg] = [self._job_prefix, self._keys.index_prefix, batch, *_ENDED_FIRST]
+            chain_prefix = self._keys.audit_chain("")
+            args: list[Arg] = [self._job_prefix, self._keys.index_prefix, batch, chain_prefix, *_ENDED_FIRST]
             count = self._scripts.run("sweep_expired", keys, args)
             removed += count
             if count < batch:
