@@ -166,6 +166,10 @@ def test_an_api_does_not_start_with_a_broken_rules_file(deployment: Deployment, 
     said = fails("api", folder=tmp_path, **{**deployment.environment, "VARDY_RULES": str(file)})
     assert said.startswith(f"Error: VARDY_RULES names {file}, which is not valid"), said
     assert re.search(named, said), said
+    file.write_text("default: alow\nrules:\n- {name: a, then: maybe}\n", encoding="utf-8")
+    said = fails("api", folder=tmp_path, **{**deployment.environment, "VARDY_RULES": str(file)})
+    assert "\n  line 1: `default` must be allow, approve or block" in said
+    assert "\n  line 3: `then` must be allow, approve or block" in said
     assert vardy.rules() == before
 
 

@@ -155,7 +155,9 @@ def _of_vardy(error: VardyError) -> Failure:
             exit_code, title = ExitCode.USAGE, "The address is not usable"
         case _:
             exit_code, title = ExitCode.ERROR, "The command failed"
-    return Failure(exit_code, error.message, error.code, title, details=error.details)
+    problems = error.details.get("problems", ())
+    findings = tuple(map(_finding, problems)) if len(problems) > 1 else ()
+    return Failure(exit_code, error.message, error.code, title, details=error.details, findings=findings)
 
 
 def _of_validation(error: ValidationError) -> Failure:
@@ -179,5 +181,5 @@ def _finding(problem: dict[str, Any]) -> str:
 
 
 def _sentence(error: typer.TyperException) -> str:
-    sentence = error.format_message()
+    sentence = error.format_message().replace("Value error, ", "", 1)
     return sentence if sentence.endswith((".", "!", "?", ")")) else f"{sentence}."

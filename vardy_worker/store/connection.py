@@ -107,7 +107,7 @@ def _require_server(url: str) -> None:
     """Raises `ValueError` where the store and Celery would not read the same server and database."""
     if url.partition("://")[0] in SENTINEL_SCHEMES:
         return
-    parse_url(url)  # type: ignore[no-untyped-call] # redis-py types it not
+    parse_url(url)  # type: ignore[no-untyped-call] # redis-py has no types for it
     parts = urlsplit(url)
     database = parts.path.strip("/")
     # redis-py takes database 0 for what is no number.
