@@ -137,6 +137,8 @@ def test_a_missing_key_says_how_to_give_one(cli: Cli, world: ApiWorld) -> None:
         (["run", "hello", "--timeout", "soon"], "30s"),
         (["run", "hello", "--mode", "dry"], "plan"),
         (["jobs", "list", "--status", "DONE"], "PENDING_APPROVAL"),
+        (["keys", "create", "--scope", "all"], "'--scope': 'all' is not one of"),
+        (["commits", "list", "--error", "commit.faild"], "did you mean commit.failed?"),
         (["jobs", "list", "--created-after", "yesterday"], "ISO 8601"),
         (["jobs", "list", "--limit", "0"], "--limit"),
         (["jobs", "show"], "JOB"),

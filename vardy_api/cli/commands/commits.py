@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from vardy_api.cli.command import command, make_group
 from vardy_api.cli.exits import usage_error
 from vardy_api.cli.session import Session
 from vardy_api.cli.shown import Shown
+from vardy_worker.contracts.errors import JOB_ERRORS
 
 group = make_group("Repair commits that stopped: requeue, resolve, discard.")
 
@@ -28,8 +30,19 @@ OfStatus = Annotated[
     list[CommitStatus] | None,
     typer.Option("--status", case_sensitive=False, metavar="STATUS", help="Only commits in this status; repeatable."),
 ]
+
+
+def _parse_code(text: str) -> str:
+    if text in JOB_ERRORS:
+        return text
+    near = get_close_matches(text, JOB_ERRORS, n=1)
+    msg = f"{text!r} is not the code of a job's error" + (f"; did you mean {near[0]}?" if near else ".")
+    raise typer.BadParameter(msg)
+
+
 OfError = Annotated[
-    str | None, typer.Option("--error", metavar="CODE", help="Only commits that stopped with this code.")
+    str | None,
+    typer.Option("--error", parser=_parse_code, metavar="CODE", help="Only commits that stopped with this code."),
 ]
 OfPerson = Annotated[str | None, typer.Option("--of-user", metavar="ID", help="Only jobs for this person.")]
 AllCommits = Annotated[bool, typer.Option("--all", help="Every stopped commit that matches the filters.")]
