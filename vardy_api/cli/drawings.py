@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.table import Table
 from rich.text import Text
 
 from vardy_api.cli.checkup import Level
@@ -134,15 +135,13 @@ def key(out: Output, view: KeyView) -> None:
 
 def checkup(out: Output, found: Checkup) -> None:
     """One line for each check, and below it what to do."""
-    width = max(len(check.name) for check in found.checks)
+    lines = Table.grid(padding=(0, 2, 0, 0))
     for check in found.checks:
-        line = Text(f"{check.level.value:<9}", style=_LEVELS[check.level])
-        line.append(f"{check.name:<{width}}  ", style="not bold default").append(
-            visible(check.message), style="default"
-        )
-        out.line(line)
+        said = Text(visible(check.message))
         if check.action:
-            out.line(Text(" " * (width + 11)).append(f"→ {visible(check.action)}", style="dim"))
+            said.append(f"\n→ {visible(check.action)}", style="dim")
+        lines.add_row(Text(f"{check.level.value:<7}", style=_LEVELS[check.level]), Text(check.name), said)
+    out.draw(lines)
     bad = sum(check.level is Level.FAILURE for check in found.checks)
     out.line()
     out.line("Nothing stands in the way." if found.ok else f"{bad} of {len(found.checks)} checks failed.", style="bold")
