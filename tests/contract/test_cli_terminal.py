@@ -125,6 +125,11 @@ def test_a_person_sees_the_plan_before_approving_it(
         terminal.type("n")
         assert terminal.end() == 1
         assert "Nothing was changed" in terminal.plain
+    with in_terminal(environment, "approvals", "approve", job.id, *LEAD) as terminal:
+        terminal.wait_for("Approve this plan? [y/N]")
+        terminal.interrupt()
+        assert terminal.end() == 130
+        assert "\nError: Interrupted: nothing was changed." in terminal.plain
     assert stored(world, job.id).decisions == ()
     with in_terminal(environment, "approvals", "approve", job.id, *LEAD) as terminal:
         terminal.wait_for("Approve this plan? [y/N]")

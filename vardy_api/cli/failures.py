@@ -101,7 +101,8 @@ def describe(error: Exception) -> Failure:
         case ValidationError():
             return _of_validation(error)
         case typer.Abort():
-            return Failure(ExitCode.ERROR, "Stopped; nothing was changed.", "cli.declined", "Declined")
+            message, title = "Interrupted: nothing was changed.", "The command was interrupted"
+            return Failure(ExitCode.INTERRUPTED, message, "cli.interrupted", title)
         case _:
             # No text of the error: it could hold what nobody meant to print.
             message = (

@@ -106,7 +106,12 @@ class Session:
             return
         if not self.can_ask:
             raise confirmation_needed(f"Add --yes to {action}: there is no terminal to ask at.")
-        if not typer.confirm(f"{action[0].upper()}{action[1:]}?", err=True):
+        try:
+            agreed = typer.confirm(f"{action[0].upper()}{action[1:]}?", err=True)
+        except typer.Abort:
+            self.out.stderr.print()  # The cursor is still behind the question.
+            raise
+        if not agreed:
             raise declined()
 
     @property
