@@ -30,7 +30,7 @@ def decide(
     """
     _check(job, message, now_ms, four_eyes=four_eyes)
     earlier = newest_decisions(job).get(message.user.id)
-    if earlier is not None and earlier.decision is message.decision and earlier.user.roles == message.user.roles:
+    if earlier is not None and _is_the_same(earlier, message):
         return None
     decision = Decision(
         decision=message.decision,
@@ -105,6 +105,10 @@ def _check(job: JobRecord, message: DecisionMessage, now_ms: int, *, four_eyes: 
         )
     if message.decision is Choice.DENY and not message.reason.strip():
         raise RequestError("Say why the plan is denied.", code="approval.reason", details={"field": "reason"})
+
+
+def _is_the_same(earlier: Decision, message: DecisionMessage) -> bool:
+    return earlier.decision is message.decision and set(earlier.user.roles) == set(message.user.roles)
 
 
 def _denied(job: JobRecord, decision: Decision, told: Event, noted: AuditNote, retain_seconds: int | None) -> Change:

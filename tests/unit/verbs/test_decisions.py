@@ -61,6 +61,12 @@ def test_one_person_twice_does_not_fill_a_quorum_of_two() -> None:
     assert say(job, key_id="another-key") is None
 
 
+def test_the_same_roles_in_another_order_are_the_same_word() -> None:
+    lead = LEA.model_copy(update={"roles": ("support_lead", "support")})
+    job = after(job := planned_job(needs=(TWO_LEADS,)), say(job, lead))
+    assert say(job, lead.model_copy(update={"roles": ("support", "support_lead", "support")})) is None
+
+
 def test_a_person_who_has_a_wanted_role_by_now_says_it_again_with_the_role() -> None:
     bo = User(id="bo")
     anybody = ApprovalNeed(rule="")
