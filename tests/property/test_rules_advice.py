@@ -6,7 +6,7 @@ import itertools
 import json
 from typing import TYPE_CHECKING
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.rules import CATALOGUE, Court, body, call, email, facts, refund
@@ -132,8 +132,7 @@ def linked_plans(draw: st.DrawFn) -> list[Effect]:
     for place in range(draw(st.integers(1, 6))):
         earlier = draw(st.integers(0, place - 1)) if place and draw(st.booleans()) else None
         if earlier is not None:
-            mail = call("send_email", Ref(at="/subject", effect=earlier, path=""), to="a", cc=None, priority="low")
-            plan.append(mail)
+            plan.append(answer(earlier))
         elif draw(st.booleans()):
             plan.append(refund(draw(st.sampled_from([-20, 10, 40, 60, 90])), draw(st.integers(0, 3))))
         else:
@@ -154,8 +153,16 @@ def without(plan: list[Effect], out: Collection[int]) -> list[Effect] | None:
     ]
 
 
+def answer(earlier: int) -> Effect:
+    return call("send_email", Ref(at="/subject", effect=earlier, path=""), to="a", cc=None, priority="low")
+
+
 @settings(max_examples=200, deadline=None)
 @given(advice_files(), linked_plans())
+@example(
+    text_of(Verdict.ALLOW, ['- {name: r0, on: [send_email], when: "plan.total > 3", then: approve}\n']),
+    [email(), answer(0), answer(0), email(), answer(0)],
+)
 def test_the_rest_is_allowed_without_what_is_named_and_without_no_part_of_it(text: str, plan: list[Effect]) -> None:
     def allowed(out: Collection[int]) -> bool:
         left = without(plan, out)

@@ -128,7 +128,9 @@ class Search:
         """The effects that can stay; none where that is not certain."""
         if not candidates or self._allowed(candidates):
             return candidates
-        kept = self._without_one(candidates) or self._grown(frozenset(), sorted(candidates))
+        alone = self._without_one(candidates)
+        # Leaving out one effect may have taken others with it, of which some can stay.
+        kept = self._grown(alone, sorted(candidates - alone))
         rest = sorted(candidates - kept)
         if len(rest) == 1 or self._all_only_stricter(candidates):
             return kept
