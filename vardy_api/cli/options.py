@@ -182,7 +182,7 @@ Statuses = Annotated[
         autocompletion=_completes(_statuses),
     ),
 ]
-OfUser = Annotated[str | None, typer.Option("--user", metavar="ID", help="Only jobs for this person.")]
+OfUser = Annotated[str | None, typer.Option("--user", "--of-user", metavar="ID", help="Only jobs for this person.")]
 OfRecipe = Annotated[str | None, typer.Option("--recipe", metavar="NAME", help="Only jobs of this recipe.")]
 CreatedAfter = Annotated[
     datetime | None,

@@ -45,7 +45,8 @@ def put_rules(
     Rules whose content is active already are not applied again (`changed` is false).
     `warnings` tell of rules that hold and do nothing; they refuse nothing.
     """
-    caller.need(Scope.ADMIN)
+    # Whoever sees the rules may ask whether others would hold.
+    caller.need(*((Scope.READ, Scope.DECIDE, Scope.OPERATE, Scope.ADMIN) if dry_run else (Scope.ADMIN,)))
     warnings = use.rules.warnings(request.text)
     if dry_run:
         return body(rules_view(use.rules.check(request.text), dry_run=True, warnings=warnings))
