@@ -13,6 +13,7 @@ from vardy_worker.logs import get_logger
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from vardy_worker.contracts.job import QueueName
     from vardy_worker.ports import Clock, JobStore
 
 log = get_logger(__name__)
@@ -28,6 +29,7 @@ class Hold:
     job_id: str
     fence: int
     lease_ms: int
+    queue: QueueName
     good_until: float
     """Monotonic seconds until which the lease is known to hold."""
     next_beat: float
@@ -60,13 +62,14 @@ class LeaseKeeper:
         self._thread: threading.Thread | None = None
 
     @contextmanager
-    def hold(self, job_id: str, *, fence: int, lease_ms: int) -> Iterator[Hold]:
+    def hold(self, job_id: str, *, fence: int, lease_ms: int, queue: QueueName = "run") -> Iterator[Hold]:
         """Renews the lease, taken just now, until the block ends."""
         now = self._clock.monotonic()
         hold = Hold(
             job_id=job_id,
             fence=fence,
             lease_ms=lease_ms,
+            queue=queue,
             good_until=now + lease_ms / 1000,
             next_beat=now + lease_ms / 1000 / BEATS_PER_LEASE,
         )
@@ -81,6 +84,15 @@ class LeaseKeeper:
         finally:
             with self._changed:
                 self._holds.discard(hold)
+
+    def has(self, job_id: str, queue: QueueName) -> bool:
+        """Whether this process has the job in hand for this queue, whatever became of its lease.
+
+        A message that comes again must not start a second copy beside the first, which
+        may know an outcome that it could not write yet.
+        """
+        with self._changed:
+            return any((hold.job_id, hold.queue) == (job_id, queue) for hold in self._holds)
 
     def stop(self) -> None:
         """Ends the thread; leases that are still held run out by themselves."""

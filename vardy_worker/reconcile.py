@@ -56,6 +56,8 @@ TRIM_BATCH = 200
 TRIM_SECONDS = 60.0
 BEAT_SECONDS = 5.0
 BEAT_TTL_SECONDS = 20
+RENEWAL_SECONDS = 2.0
+"""Pause after an outage; a lease that could not be renewed is tried each second."""
 BACKOFF_SECONDS_MAX = 10.0
 
 
@@ -231,11 +233,18 @@ class Reconciler:
 
     def _run(self) -> None:
         pause = self._settings.reconcile_seconds
+        was_away = False
         while not self._stop.wait(pause):
             try:
+                if was_away:
+                    # Leases ran out meanwhile: those who still have their jobs in hand renew them first.
+                    self._store.ping()
+                    was_away, pause = False, RENEWAL_SECONDS
+                    continue
                 self.look()
                 pause = self._settings.reconcile_seconds
             except TransientError as error:
+                was_away = True
                 pause = min(pause * 2, BACKOFF_SECONDS_MAX)
                 log.warning("reconcile.waiting", code=error.code, reason=error.message, seconds=pause)
             except Exception:

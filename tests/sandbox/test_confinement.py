@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.waiting import eventually
 from vardy_worker.adapters.sandbox import ChildSandbox
 from vardy_worker.contracts.base import JsonValue
 from vardy_worker.contracts.execution import LimitHit, Returned, SandboxOutcome, SandboxRun
@@ -266,10 +267,14 @@ def test_the_child_of_these_tests_holds_exactly_what_any_other_child_holds(
     escaped: ChildSandbox, sandbox: ChildSandbox
 ) -> None:
     assert escaped.wait_warm(60)
-    ours = [traits(pid) for pid in escaped.child_pids()]
-    theirs = [traits(pid) for pid in sandbox.child_pids()]
-    assert ours
-    assert all(found == theirs[0] for found in [*ours, *theirs])
+    assert sandbox.wait_warm(60)
+
+    def are_alike() -> bool:
+        ours, theirs = ([traits(pid) for pid in each.child_pids()] for each in (escaped, sandbox))
+        return bool(ours) and all(found == theirs[0] for found in [*ours, *theirs])
+
+    # A child that replaces another is not yet locked down while it starts.
+    assert eventually(are_alike, seconds=30)
     assert escaped.confined() is True
 
 

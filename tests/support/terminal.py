@@ -62,8 +62,10 @@ class Terminal:
         os.write(self._master, line.encode() + b"\n")
 
     def interrupt(self) -> None:
-        """Ctrl-C."""
+        """Ctrl-C, pressed again when nothing came of it: Python drops a signal that meets a destructor."""
         self._process.send_signal(signal.SIGINT)
+        if not select.select([self._master], [], [], 5.0)[0]:
+            self._process.send_signal(signal.SIGINT)
 
     def end(self, *, seconds: float = 30.0) -> int:
         """Reads on until the command ends; its exit code."""

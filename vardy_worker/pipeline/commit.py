@@ -56,6 +56,9 @@ class CommitPipeline:
 
     def commit(self, job_id: str) -> None:
         """Takes the commit of one job as far as it goes. Safe to call any number of times."""
+        if self.leases.has(job_id, "commit"):
+            log.info("commit.not_claimed", reason="in_hand")
+            return
         lease_ms = int(self.settings.execute_lease_seconds * 1000)
         claim = self.store.claim(job_id, expect=COMMITTING, to=Status.COMMITTING, worker=self.worker, lease_ms=lease_ms)
         if not isinstance(claim, Claimed):
@@ -64,7 +67,7 @@ class CommitPipeline:
         job = self.store.get(job_id)
         if job is None:
             return
-        with self.leases.hold(job_id, fence=claim.fence, lease_ms=lease_ms) as hold:
+        with self.leases.hold(job_id, fence=claim.fence, lease_ms=lease_ms, queue="commit") as hold:
             try:
                 self._advance(job, claim, hold)
             except FenceLost as error:

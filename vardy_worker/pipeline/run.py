@@ -77,6 +77,9 @@ class RunPipeline:
 
     def run(self, job_id: str) -> None:
         """Takes one job as far as it goes. Safe to call any number of times."""
+        if self.leases.has(job_id, "run"):
+            log.info("run.not_claimed", reason="in_hand")
+            return
         lease_ms = int(self.settings.execute_lease_seconds * 1000)
         claim = self.store.claim(job_id, expect=CLAIMABLE, to=Status.RUNNING, worker=self.worker, lease_ms=lease_ms)
         if not isinstance(claim, Claimed):

@@ -122,6 +122,18 @@ def test_a_lease_that_ran_out_is_not_taken_back_from_another_worker(store: Silen
     keeper.stop()
 
 
+def test_a_job_is_in_hand_for_its_queue_whatever_became_of_its_lease(store: Silent, clock: StillClock) -> None:
+    job_id, fence = held(store)
+    keeper = LeaseKeeper(store, clock)
+    with keeper.hold(job_id, fence=fence, lease_ms=5000):
+        clock.forward(60)
+        assert keeper.has(job_id, "run")
+        assert not keeper.has(job_id, "commit")
+        assert not keeper.has("job_other", "run")
+    assert not keeper.has(job_id, "run")
+    keeper.stop()
+
+
 def test_the_thread_renews_by_itself() -> None:
     beats: list[int] = []
 

@@ -176,6 +176,24 @@ def test_a_lost_worker_leaves_any_other_effect_unknown_and_it_is_not_called_agai
     assert target.calls == []
 
 
+def test_a_message_that_comes_to_the_worker_which_has_the_job_in_hand_starts_no_second_copy(
+    parts: WorkerParts, target: Target
+) -> None:
+    """As after an outage longer than the lease: the outcome of the call is known to this worker alone."""
+    job = parts.committing(parts.effect(0, "ring", who=1), parts.effect(1, "pay", amount=1))
+    committer = parts.committer()
+
+    def repeated() -> None:
+        parts.host.before_calls = None
+        parts.clock.forward(60)
+        committer.commit(job.id)
+
+    parts.host.before_calls = repeated
+    committer.commit(job.id)
+    assert parts.job(job.id).status is Status.SUCCESS
+    assert [name for name, _, _ in target.calls] == ["ring", "pay"]
+
+
 def test_a_key_past_its_time_is_not_used_again(parts: WorkerParts, target: Target) -> None:
     job = parts.committing(parts.effect(0, "book", day=1))
     lose_worker(parts, job)
