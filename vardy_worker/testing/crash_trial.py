@@ -54,7 +54,7 @@ class CrashTrial:
 
     def __exit__(self, *_: object) -> None:
         self._host.let_go()
-        self._parts.leases.stop()
+        self._parts.close()
         self._host.stop()
 
     @property

@@ -94,7 +94,7 @@ class Harness:
     def __exit__(self, *_: object) -> None:
         self._is_open = False
         self._sandbox.close()
-        self._parts.leases.stop()
+        self._parts.close()
         self._parts.host.stop()
 
     # --- jobs -------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ class Parts:
         self.queue = MemoryQueue(clock)
         self.engine = CelRules()
         self.rules = ActiveRules(self.documents, self.engine)
-        self.leases = LeaseKeeper(self.store, clock)
+        self._keepers: list[LeaseKeeper] = []
         self._workers = itertools.count(1)
         self.worker = ""
         self.next_worker()
@@ -99,8 +99,15 @@ class Parts:
         publish_catalogue(self.documents, host.catalogue())
 
     def next_worker(self) -> None:
-        """Another worker takes what comes now; the last one is lost."""
+        """Another worker, with leases of its own, takes what comes now."""
         self.worker = f"worker-{next(self._workers)}"
+        self.leases = LeaseKeeper(self.store, self.clock)
+        self._keepers.append(self.leases)
+
+    def close(self) -> None:
+        """Ends what the workers left running."""
+        for keeper in self._keepers:
+            keeper.stop()
 
     def apply_rules(self, text: str) -> None:
         """Makes these the active rules. Raises `RulesError` with line and reason."""

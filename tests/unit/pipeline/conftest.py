@@ -37,5 +37,5 @@ def parts(functions: Functions) -> Iterator[WorkerParts]:
     made = WorkerParts(functions)
     made.host.start()
     yield made
-    made.leases.stop()
+    made.close()
     made.host.stop()

@@ -51,7 +51,7 @@ def parts(called: list[int]) -> Iterator[WorkerParts]:
     made.store = PausingStore(made.clock)
     made.host.start()
     yield made
-    made.leases.stop()
+    made.close()
     made.host.stop()
 
 
