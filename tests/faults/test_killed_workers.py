@@ -75,7 +75,9 @@ def test_killed_in_a_call_that_is_not_idempotent_the_outcome_is_unknown_and_noth
     cluster.ledger.shut("after-letter")
     body = 'await add_line({name: "stamp"}); await post_letter({name: "letter"}); await add_line({name: "end"});'
     job = cluster.submit(vardy, "post", f"{body} return 0;")
-    cluster.kill(cluster.wait_for_call("letter"))
+    worker = cluster.wait_for_call("letter")
+    assert eventually(lambda: cluster.ledger.applied("letter") == 1, seconds=SECONDS)
+    cluster.kill(worker)
     cluster.ledger.forget("after-letter")
     partial = cluster.settled(vardy, job, Status.PARTIAL)
     assert partial.error is not None

@@ -238,7 +238,21 @@ found["getpid"] = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.
         assert outcome.output == {"getpid": -1}
 
 
-DIFFERING = ("Pid", "Tgid", "NS", "Ngid", "Vm", "Rss", "Hugetlb", "voluntary", "nonvoluntary", "State")
+# `FDSize` is how large the table of descriptors was when the parent forked, not what is in it.
+DIFFERING = (
+    "Pid",
+    "Tgid",
+    "FDSize",
+    "SigQ",
+    "NS",
+    "Ngid",
+    "Vm",
+    "Rss",
+    "Hugetlb",
+    "voluntary",
+    "nonvoluntary",
+    "State",
+)
 
 
 def traits(pid: int) -> dict[str, object]:

@@ -63,8 +63,13 @@ class Terminal:
 
     def interrupt(self) -> None:
         """Ctrl-C, pressed again when nothing came of it: Python drops a signal that meets a destructor."""
+        before = self.plain.rstrip()
         self._process.send_signal(signal.SIGINT)
-        if not select.select([self._master], [], [], 5.0)[0]:
+        deadline = time.monotonic() + 5.0
+        while self.plain.rstrip() == before:
+            if not self._read(deadline - time.monotonic()):
+                break
+        if self.plain.rstrip() == before and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
 
     def end(self, *, seconds: float = 30.0) -> int:
