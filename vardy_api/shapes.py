@@ -146,6 +146,7 @@ class RecipeView(Contract):
     source: str
     params_schema: JsonObject
     functions: dict[str, str]
+    judge: bool
     reviewed_by: str
     reviewed_at: datetime | None
     from_job: str | None

@@ -36,6 +36,10 @@ class Settings(BaseSettings):
 
     model: str = Field("", description="the main model, by its litellm name")
     model_fallbacks: Annotated[tuple[str, ...], NoDecode] = Field((), description="tried in order, comma-separated")
+    judge_model: str = Field("", description="the model behind `classify` and `ai`, by its litellm name")
+    judge_cache_seconds: int = Field(
+        90 * 86_400, ge=0, description="how long an answer of the judge is kept for the same text; 0: not at all"
+    )
     model_timeout_seconds: float = Field(60, gt=0, description="one model call")
     model_retries: int = Field(2, ge=0, le=10, description="retries on rate limits, timeouts and server errors")
 

@@ -11,6 +11,7 @@ from vardy_worker.contracts.base import Contract, JsonObject, JsonValue
 from vardy_worker.contracts.decision import Decision
 from vardy_worker.contracts.errors import ErrorInfo
 from vardy_worker.contracts.execution import CallSummary, ConsoleLine, Ref
+from vardy_worker.contracts.explore import Round
 from vardy_worker.contracts.journal import EffectRecord
 from vardy_worker.contracts.model import TokenUsage
 from vardy_worker.contracts.plan import Plan
@@ -40,7 +41,7 @@ class Mode(StrEnum):
 
 
 class Submission(Contract):
-    """The body of `POST /v1/run`: exactly one of `request` and `recipe`."""
+    """What was asked: exactly one of `request` and `recipe`. The question of an explore is its `request`."""
 
     request: str | None = Field(None, min_length=1, max_length=20_000, description="what is asked, in plain words")
     recipe: str | None = Field(None, min_length=1, max_length=63, description="name of a saved recipe")
@@ -51,6 +52,7 @@ class Submission(Contract):
     execution_repairs: int = Field(
         0, ge=0, le=3, description="how often the model may mend a program that failed while it ran"
     )
+    judge: bool = Field(False, description="whether programs have `classify` and `ai`; a recipe says so itself")  # noqa: FBT003 - pydantic takes the default first
     metadata: dict[str, str] = Field(default_factory=dict, max_length=50)
     limits: dict[str, float] = Field(default_factory=dict, description="lower limits for this job, by name")
 
@@ -131,6 +133,8 @@ class JobRecord(Contract):
     erased_at_ms: int | None = None
 
     program: Program | None = None
+    rounds: tuple[Round, ...] = ()
+    answer: str | None = None
     attempts: tuple[Attempt, ...] = ()
     calls: tuple[CallSummary, ...] = ()
     output: JsonValue = None
@@ -150,6 +154,11 @@ class JobRecord(Contract):
     timings: Timings = Field(default_factory=Timings)
 
     model_config = Contract.model_config | {"populate_by_name": True}
+
+    @property
+    def has_judge(self) -> bool:
+        """Whether its programs have `classify` and `ai`."""
+        return self.submission.judge if self.recipe is None else self.recipe.judge
 
     @property
     def digest(self) -> str:

@@ -29,6 +29,10 @@ class Limits(Contract):
     effects_max: int = Field(200, ge=0, description="effects of one plan")
     plan_bytes_max: int = Field(MIB, ge=2, description="canonical bytes of one plan")
     output_bytes_max: int = Field(256 * KIB, ge=4, description="what a program returns")
+    summary_bytes_max: int = Field(8 * KIB, ge=64, description="of a round's result, what the model sees in explore")
+    explore_rounds_max: int = Field(4, ge=1, le=20, description="programs of one explore")
+    judge_calls_max: int = Field(20, ge=0, description="model calls of the judge for one job")
+    judge_tokens_max: int = Field(200_000, ge=0, description="tokens of the judge for one job, both ways")
     console_bytes_max: int = Field(64 * KIB, ge=0, description="captured console text")
     generation_attempts: int = Field(2, ge=1, le=10, description="model answers asked for one program")
 

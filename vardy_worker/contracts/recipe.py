@@ -20,6 +20,7 @@ class Recipe(Contract):
     source: str
     params_schema: JsonObject = Field(default_factory=lambda: {"type": "object"})
     functions: dict[str, str] = Field(default_factory=dict)
+    judge: bool = Field(False, description="whether its program has `classify` and `ai`")  # noqa: FBT003 - pydantic takes the default first
     reviewed_by: str = ""
     reviewed_at_ms: int = 0
     from_job: str | None = None

@@ -55,6 +55,7 @@ class Scope(StrEnum):
 
     SUBMIT = "submit"
     READ = "read"
+    JUDGE = "judge"
     DECIDE = "decide"
     OPERATE = "operate"
     ADMIN = "admin"

@@ -24,6 +24,7 @@ from vardy_worker.contracts.status import Stage, Status, is_settled
 from vardy_worker.contracts.user import User
 
 if TYPE_CHECKING:
+    from vardy_worker.contracts.explore import Round
     from vardy_worker.contracts.job import JobRecord
 
 
@@ -83,6 +84,16 @@ class EffectView(Contract):
     error: ErrorInfo | None = None
 
 
+class RoundView(Contract):
+    """One round of an explore. One without a `summary` and an `error` is under way."""
+
+    n: int
+    program: str | None = None
+    summary: JsonValue = None
+    truncated: bool = False
+    error: ErrorInfo | None = None
+
+
 class JobView(Contract):
     """A job as people and programs see it.
 
@@ -109,7 +120,7 @@ class JobView(Contract):
     output: JsonValue = None
     output_refs: tuple[Ref, ...] = ()
     answer: str | None = None
-    rounds: tuple[JsonObject, ...] = ()
+    rounds: tuple[RoundView, ...] = ()
     warnings: tuple[str, ...] = ()
     plan: PlanView | None = None
     effects: tuple[EffectView, ...] = ()
@@ -225,6 +236,16 @@ def _next_try(job: JobRecord) -> datetime | None:
     return moment(job.not_before_ms) if waits else None
 
 
+def _round_view(each: Round) -> RoundView:
+    return RoundView(
+        n=each.n,
+        program=each.program and each.program.source,
+        summary=each.summary,
+        truncated=each.truncated,
+        error=each.error,
+    )
+
+
 def job_view(job: JobRecord) -> JobView:
     """The public shape of a stored job."""
     program = job.program
@@ -252,6 +273,8 @@ def job_view(job: JobRecord) -> JobView:
         ),
         output=job.output,
         output_refs=job.output_refs,
+        answer=job.answer,
+        rounds=tuple(_round_view(each) for each in job.rounds),
         warnings=job.warnings,
         plan=_plan_view(job),
         effects=_effect_views(job),

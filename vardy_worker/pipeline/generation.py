@@ -24,13 +24,13 @@ from vardy_worker.stages.generate import Generated, GenerateInput, GenerationFai
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.recipe import Recipe
-    from vardy_worker.pipeline.run import RunInHand
+    from vardy_worker.pipeline.in_hand import JobInHand
     from vardy_worker.stages.execute import NotExecuted
 
 log = get_logger(__name__)
 
 
-def recipe_program(work: RunInHand, recipe: Recipe) -> Program | None:
+def recipe_program(work: JobInHand, recipe: Recipe) -> Program | None:
     """The recipe's program, checked against the functions as they are now; None when it was refused."""
     started = work.parts.clock.monotonic()
     findings = check(recipe.source, work.catalogue)
@@ -54,7 +54,7 @@ def recipe_program(work: RunInHand, recipe: Recipe) -> Program | None:
     return program
 
 
-def generate_program(work: RunInHand, *, failed: NotExecuted | None = None) -> Program | None:
+def generate_program(work: JobInHand, *, failed: NotExecuted | None = None) -> Program | None:
     """A program from the model; None when the job was settled without one.
 
     `failed` is how the last program ended, when it is to be repaired.
@@ -85,7 +85,7 @@ def generate_program(work: RunInHand, *, failed: NotExecuted | None = None) -> P
     return None
 
 
-def _ask(work: RunInHand, tries: tuple[FailedTry, ...]) -> Generated | ErrorInfo:
+def _ask(work: JobInHand, tries: tuple[FailedTry, ...]) -> Generated | ErrorInfo:
     settings, submission = work.parts.settings, work.job.submission
     started = work.parts.clock.monotonic()
     outcome = generate(
@@ -119,7 +119,7 @@ def _ask(work: RunInHand, tries: tuple[FailedTry, ...]) -> Generated | ErrorInfo
     return outcome
 
 
-def _read(work: RunInHand, generated: Generated, *, attempt: int) -> Program | Attempt:
+def _read(work: JobInHand, generated: Generated, *, attempt: int) -> Program | Attempt:
     """The program in the model's text, or what was wrong with the text."""
     reply = generated.reply
     started = work.parts.clock.monotonic()
@@ -156,7 +156,7 @@ def _read(work: RunInHand, generated: Generated, *, attempt: int) -> Program | A
     )
 
 
-def _accept(work: RunInHand, program: Program) -> Program:
+def _accept(work: JobInHand, program: Program) -> Program:
     work.enter(
         Stage.EXECUTE,
         {"program": program, "attempts": work.job.attempts, "usage": work.job.usage, "timings": work.job.timings},

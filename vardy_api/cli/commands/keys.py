@@ -20,6 +20,7 @@ class ScopeName(StrEnum):
 
     SUBMIT = "submit"
     READ = "read"
+    JUDGE = "judge"
     DECIDE = "decide"
     OPERATE = "operate"
     ADMIN = "admin"

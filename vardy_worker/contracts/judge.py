@@ -1,0 +1,78 @@
+"""Questions to the judge: the model behind `classify` and `ai` inside programs."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+from pydantic import Field
+
+from vardy_worker.contracts.base import Contract, JsonObject, JsonValue
+from vardy_worker.contracts.job import JudgeUsage
+
+UNKNOWN: Final = "unknown"
+"""The label of a text that none of the labels fits, or that could not be judged."""
+
+
+class ClassifyQuestion(Contract):
+    """One label for each text. `question` is set for a yes/no question, whose labels are `yes` and `no`."""
+
+    kind: Literal["classify"] = "classify"
+    texts: tuple[str, ...]
+    labels: tuple[str, ...]
+    question: str = ""
+    instructions: str = ""
+
+
+class AiQuestion(Contract):
+    """A summary, an extracted field or a decision about `data`, as a value of the JSON Schema `type_`."""
+
+    kind: Literal["ai"] = "ai"
+    instruction: str
+    data: JsonValue
+    type_: JsonObject = Field(alias="type", serialization_alias="type")
+
+    model_config = Contract.model_config | {"populate_by_name": True}
+
+
+JudgeQuestion: TypeAlias = ClassifyQuestion | AiQuestion
+
+
+class Classified(Contract):
+    """Labels in the order of the texts. `unjudged` of them are `unknown` because no answer could be used."""
+
+    kind: Literal["classified"] = "classified"
+    labels: tuple[str, ...]
+    unjudged: int = 0
+
+
+class AiValue(Contract):
+    """The value, which fits the asked type."""
+
+    kind: Literal["value"] = "value"
+    value: JsonValue
+
+
+class JudgeFailure(Contract):
+    """There is no answer. `code` is an `execution.judge_*` code; no text of the question is in `message`."""
+
+    kind: Literal["failure"] = "failure"
+    code: str
+    message: str
+    details: JsonObject = Field(default_factory=dict)
+
+
+JudgeAnswer: TypeAlias = Classified | AiValue | JudgeFailure
+
+
+class JudgeBudget(Contract):
+    """What a job's judge may still spend."""
+
+    calls: int
+    tokens: int
+
+
+class Judged(Contract):
+    """The answers in the order of the questions, and what they took."""
+
+    answers: tuple[JudgeAnswer, ...]
+    usage: JudgeUsage = Field(default_factory=JudgeUsage)

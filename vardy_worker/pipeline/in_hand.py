@@ -1,0 +1,218 @@
+"""A claimed job in a worker's hand: its record, and every write of it, under the worker's fence.
+
+Which way the job goes is decided by `pipeline.run` and `pipeline.explore`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from vardy_worker.contracts.errors import ErrorInfo, FenceLost, StoreUnavailable
+from vardy_worker.contracts.events import Event
+from vardy_worker.contracts.job import JobKind
+from vardy_worker.contracts.status import Stage, Status
+from vardy_worker.logs import get_logger
+from vardy_worker.pipeline.settle import apply, settled
+from vardy_worker.ports import KEEP, Change, Keep
+from vardy_worker.stages.execute import Executed, ExecuteInput, NotExecuted, execute
+from vardy_worker.verbs.shared import PUBLISH_GRACE_MS
+
+if TYPE_CHECKING:
+    from vardy_worker.contracts.audit import AuditNote
+    from vardy_worker.contracts.functions import Catalogue
+    from vardy_worker.contracts.job import Attempt, JobRecord, Usage
+    from vardy_worker.contracts.limits import Limits
+    from vardy_worker.contracts.program import Program
+    from vardy_worker.leases import Hold
+    from vardy_worker.pipeline.run import RunPipeline
+
+log = get_logger(__name__)
+
+RUNNING = frozenset({Status.RUNNING})
+
+
+@dataclass(slots=True)
+class JobInHand:
+    """One claimed job. `job` is kept equal to what the store has."""
+
+    parts: RunPipeline
+    job: JobRecord
+    fence: int
+    hold: Hold
+    limits: Limits = field(init=False)
+    catalogue: Catalogue = field(init=False)
+    """The functions that this job's user may use; of an explore, only those that read."""
+
+    def __post_init__(self) -> None:
+        submission = self.job.submission
+        self.limits = self.parts.settings.limits.lowered(submission.limits)
+        self.catalogue = self.parts.host.catalogue().for_user(
+            submission.user.roles, submission.functions, reads_only=self.job.kind is JobKind.EXPLORE
+        )
+
+    def missing_functions(self) -> ErrorInfo | None:
+        """What is wrong with the functions that the request is narrowed to."""
+        submission = self.job.submission
+        known = {spec.name for spec in self.catalogue.functions}
+        missing = [name for name in submission.functions or () if name not in known]
+        if not missing:
+            return None
+        return ErrorInfo(
+            code="validation.functions",
+            message=f"The request names functions that {submission.user.id} does not have: {', '.join(missing)}.",
+            details={"functions": missing},
+        )
+
+    def execute(self, program: Program) -> Executed | NotExecuted:
+        """Runs a program to its end, and remembers what it did."""
+        # From the next renewal on, which comes before the lease in hand ends.
+        self.hold.lease_ms = int(self.parts.settings.execute_lease_seconds * 1000)
+        started = self.parts.clock.monotonic()
+        outcome = execute(
+            ExecuteInput(
+                job_id=self.job.id,
+                program=program,
+                catalogue=self.catalogue,
+                params=self.job.submission.params,
+                user=self.job.submission.user,
+                limits=self.limits,
+                now_ms=self.job.started_at_ms or self.job.created_at_ms,
+            ),
+            sandbox=self.parts.sandbox,
+            host=self.parts.host,
+            clock=self.parts.clock,
+        )
+        self.note_time("execute", (self.parts.clock.monotonic() - started) * 1000)
+        if outcome.trace.console.lines:
+            self.parts.store.put_console(self.job.id, outcome.trace.console)
+        self.job = self.job.model_copy(update={"calls": outcome.trace.calls, "warnings": outcome.trace.warnings})
+        return outcome
+
+    # --- ends that are the worker's, not the job's ------------------------------------------
+
+    def hand_back(self) -> None:
+        """Leaves the job to another worker: that this one is unfit says nothing about the job."""
+        due_at_ms = self.parts.clock.now_ms() + PUBLISH_GRACE_MS
+        self.write({}, to=Status.RUNNING, events=(), due_at_ms=due_at_ms, release=True)
+
+    def give_up(self) -> None:
+        """Ends a job that worker after worker was lost with."""
+        attempts = self.parts.settings.delivery_attempts_max
+        error = ErrorInfo(
+            code="execution.poison",
+            message=f"The job was given up after {attempts} workers were lost while they worked on it.",
+            details={"attempts": attempts},
+        )
+        log.error("run.poison", attempts=attempts)
+        self.settle(Status.EXECUTION_ERROR, error=error)
+
+    def settle_crashed(self, correlation_id: str) -> None:
+        """Ends a job after a fault of Vardy's own, where what is remembered of it may be what cannot be written."""
+        error = ErrorInfo(
+            code="execution.internal",
+            message=f"Vardy failed on this job; the operator's log has it as {correlation_id}.",
+            details={"correlation_id": correlation_id},
+        )
+        try:
+            self.settle(Status.EXECUTION_ERROR, error=error)
+        except (FenceLost, StoreUnavailable):
+            raise
+        except Exception:
+            log.exception("run.crashed", correlation_id=correlation_id)
+            fresh = self.parts.store.get(self.job.id)
+            if fresh is not None:
+                self.job = fresh.model_copy(update={"usage": self.job.usage, "timings": self.job.timings})
+                self.settle(Status.EXECUTION_ERROR, error=error)
+
+    # --- writing ----------------------------------------------------------------------------
+
+    def note_time(self, part: str, spent_ms: float) -> None:
+        """Adds to one of the job's timings; written with the next change."""
+        timings = self.job.timings
+        name = "validate_" if part == "validate" else part
+        before = 0 if part == "queued" else getattr(timings, name)
+        updated = timings.model_copy(update={name: round(before + spent_ms, 3)})
+        self.job = self.job.model_copy(update={"timings": updated})
+
+    def remember_attempt(self, attempt: Attempt) -> None:
+        """Adds an answer that did not do; written with the next change."""
+        self.job = self.job.model_copy(update={"attempts": (*self.job.attempts, attempt)})
+
+    def remember_usage(self, usage: Usage) -> None:
+        """What the model calls took so far; written with the next change."""
+        self.job = self.job.model_copy(update={"usage": usage})
+
+    def enter(self, stage: Stage, fields: dict[str, object] | None = None) -> None:
+        """Writes the stage that is entered, with whatever else is known by now."""
+        event = Event(type="stage", data={"stage": stage.value}, at_ms=self.parts.clock.now_ms())
+        self.write({**(fields or {}), "stage": stage}, to=Status.RUNNING, events=(event,))
+
+    def write(
+        self,
+        fields: dict[str, object],
+        *,
+        to: Status,
+        events: tuple[Event, ...],
+        audit: tuple[AuditNote, ...] = (),
+        due_at_ms: int | Keep = KEEP,
+        release: bool = False,
+    ) -> None:
+        """One change under this worker's fence. Raises `FenceLost`."""
+        apply(
+            self.parts.store,
+            Change(
+                job_id=self.job.id,
+                expect_status=RUNNING,
+                expect_fence=self.fence,
+                to=to,
+                set=fields,
+                events=events,
+                audit=audit,
+                release=release,
+                due_at_ms=due_at_ms,
+            ),
+        )
+        self.job = self.job.model_copy(update={**fields, "status": to})
+
+    def settle(
+        self,
+        to: Status,
+        *,
+        error: ErrorInfo | None = None,
+        fields: dict[str, object] | None = None,
+        expires_at_ms: int | None = None,
+        audit: tuple[AuditNote, ...] = (),
+    ) -> None:
+        """Ends the run in a settled status, with everything remembered of it."""
+        # Also after a last resort: a job that has left RUNNING meanwhile must not be written over.
+        self.job = self.job.model_copy(update={"status": Status.RUNNING})
+        written = {**self.remembered(), **(fields or {})}
+        apply(
+            self.parts.store,
+            settled(
+                self.job,
+                to,
+                fence=self.fence,
+                now_ms=self.parts.clock.now_ms(),
+                retain_seconds=self.parts.settings.job_retention_seconds,
+                error=error,
+                fields=written,
+                expires_at_ms=expires_at_ms,
+                audit=audit,
+            ),
+        )
+        log.info(
+            "run.ended",
+            status=to,
+            code=error.code if error else "",
+            calls=len(self.job.calls),
+            prompt_tokens=self.job.usage.prompt_tokens,
+            execute_ms=self.job.timings.execute,
+        )
+
+    def remembered(self) -> dict[str, object]:
+        """The fields that were remembered and may not be written yet."""
+        return {
+            name: getattr(self.job, name) for name in ("calls", "warnings", "timings", "usage", "attempts", "program")
+        }
