@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.logs import configure_test_logs
 from vardy_api.bench import BENCHMARKS, commits, parked, run_bench
 from vardy_worker.contracts.errors import RequestError
-from vardy_worker.logs import configure_logs
 
 TEXT = (Path(__file__).parents[2] / "docs" / "performance.md").read_text(encoding="utf-8")
 
@@ -64,7 +64,7 @@ def test_a_commit_is_measured_against_script_calls_on_the_same_server(
 ) -> None:
     monkeypatch.setattr(commits, "EFFECTS", 20)
     monkeypatch.setattr(commits, "ROUNDS", 3)
-    configure_logs("json", "warning")
+    configure_test_logs("warning")
     assert run_bench(("commit",), as_json=True) == 0
     [measured] = json.loads(capsys.readouterr().out)
     assert measured["ratio"] == pytest.approx(measured["value"] / measured["floor"], rel=0.05)
@@ -77,7 +77,7 @@ def test_many_jobs_are_measured_against_few_and_parked_plans_are_weighed(
     monkeypatch.setattr(parked, "JOBS", 900)
     monkeypatch.setattr(parked, "ROUNDS", 2)
     monkeypatch.setattr(parked, "WEIGHED", {1: 100, 10: 50, 200: 10})
-    configure_logs("json", "warning")
+    configure_test_logs("warning")
     assert run_bench(("parked",), as_json=True) == 0
     [measured] = json.loads(capsys.readouterr().out)
     details = measured["details"]

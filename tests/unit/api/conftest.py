@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.api import ApiWorld, LoopThread
-from vardy_worker.logs import configure_logs
+from tests.support.logs import configure_test_logs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session", autouse=True)
 def _logs() -> None:
-    configure_logs("json")
+    configure_test_logs("info")
 
 
 @pytest.fixture(scope="session")

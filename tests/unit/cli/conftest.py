@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.api import ApiWorld, LoopThread
+from tests.support.logs import configure_test_logs
 from vardy_api.cli.main import main
 from vardy_api.cli.session import Environment
 from vardy_api.client import Vardy
 from vardy_worker.contracts.status import Status
-from vardy_worker.logs import configure_logs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,7 +100,7 @@ def worker(world: ApiWorld, monkeypatch: pytest.MonkeyPatch) -> Worker:
 
 @pytest.fixture(scope="session", autouse=True)
 def _logs() -> None:
-    configure_logs("json", "error")
+    configure_test_logs("error")
 
 
 @pytest.fixture(scope="session")
