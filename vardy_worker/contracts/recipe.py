@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from pydantic import Field
 
-from vardy_worker.contracts.base import Contract, JsonObject
+from vardy_worker.contracts.base import Contract, JsonObject, JsonValue
+from vardy_worker.contracts.envelope import Envelope
 
 
 class Recipe(Contract):
     """One version of a recipe.
 
     `params_schema` is a JSON Schema (2020-12) of the params object. `functions` maps each
-    function the program calls to the version it was reviewed against.
+    function the program calls to the version it was reviewed against; the program gets no other.
     """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]{0,62}$")
@@ -21,6 +24,37 @@ class Recipe(Contract):
     params_schema: JsonObject = Field(default_factory=lambda: {"type": "object"})
     functions: dict[str, str] = Field(default_factory=dict)
     judge: bool = Field(False, description="whether its program has `classify` and `ai`")  # noqa: FBT003 - pydantic takes the default first
+    envelope: Envelope | None = Field(None, description="none: no plan is within it")
     reviewed_by: str = ""
     reviewed_at_ms: int = 0
     from_job: str | None = None
+
+
+class ChangeKind(StrEnum):
+    """What became of a function since a recipe was reviewed."""
+
+    GONE = "gone"
+    KIND = "kind"
+    ARGUMENT_ADDED = "argument_added"
+    ARGUMENT_REMOVED = "argument_removed"
+    ARGUMENT_REQUIRED = "argument_required"
+    ARGUMENT_OPTIONAL = "argument_optional"
+    ARGUMENT_TYPE = "argument_type"
+    RESULT = "result"
+    OPTION = "option"
+    OTHER = "other"
+
+
+class FunctionChange(Contract):
+    """One difference between a function as it was reviewed and as it is now.
+
+    `at` is a pointer into the function's entry of the catalogue, such as
+    `/input_schema/properties/limit`; `before` and `after` are what stood and stands there.
+    """
+
+    function: str
+    change: ChangeKind
+    message: str
+    at: str = ""
+    before: JsonValue = None
+    after: JsonValue = None
