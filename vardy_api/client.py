@@ -22,6 +22,7 @@ from vardy_api.client_flows import Ask, Decision, Lost, Pause, Send, as_user
 from vardy_api.client_library import LibraryClient, Person, job_id_of
 from vardy_api.shapes import (
     DecisionRequest,
+    ExploreRequest,
     PersonRequest,
     ReasonRequest,
     ResolveRequest,
@@ -138,8 +139,50 @@ class Vardy(LibraryClient):
             metadata=metadata or {},
             limits=limits or {},
         )
+        return self._submit(body, wait=wait, timeout_seconds=timeout_seconds, idempotency_key=idempotency_key)
+
+    def explore(
+        self,
+        question: str,
+        *,
+        params: JsonObject | None = None,
+        user: Person = None,
+        functions: Sequence[str] | None = None,
+        judge: bool = False,
+        rounds_max: int | None = None,
+        metadata: dict[str, str] | None = None,
+        limits: dict[str, float] | None = None,
+        wait: bool = True,
+        timeout_seconds: float | None = None,
+        idempotency_key: str | None = None,
+    ) -> JobView:
+        """Asks a question that reads may answer, and waits for the answer; `wait=False` returns at once.
+
+        The job's `answer` is there when its status is `SUCCESS`; its `rounds` say what was
+        looked at, while it runs too. `rounds_max` lowers how many programs there may be.
+        """
+        body = ExploreRequest(
+            question=question,
+            params=params or {},
+            user=as_user(user),
+            functions=None if functions is None else tuple(functions),
+            judge=judge,
+            rounds_max=rounds_max,
+            metadata=metadata or {},
+            limits=limits or {},
+        )
+        return self._submit(body, wait=wait, timeout_seconds=timeout_seconds, idempotency_key=idempotency_key)
+
+    def _submit(
+        self,
+        body: RunRequest | ExploreRequest,
+        *,
+        wait: bool,
+        timeout_seconds: float | None,
+        idempotency_key: str | None,
+    ) -> JobView:
         return self._drive(
-            flows.run(
+            flows.submit(
                 body,
                 idempotency_key=idempotency_key or secrets.token_urlsafe(24),
                 wait=wait,

@@ -20,6 +20,7 @@ from vardy_api.shapes import (
     AttemptsView,
     CheckedProgram,
     ConsoleView,
+    ExploreRequest,
     HealthView,
     JournalView,
     KeyCreate,
@@ -132,14 +133,14 @@ def _query(**values: object) -> dict[str, str]:
 # --- jobs ------------------------------------------------------------------------------------
 
 
-def submit_run(request: RunRequest, *, idempotency_key: str, wait_seconds: float = 0) -> Call[JobView]:
-    """`POST /v1/run`. The key makes it safe to send again."""
+def submit(request: RunRequest | ExploreRequest, *, idempotency_key: str, wait_seconds: float = 0) -> Call[JobView]:
+    """`POST /v1/run` or `POST /v1/explore`. The key makes it safe to send again."""
     headers = {"Idempotency-Key": idempotency_key}
     if wait_seconds:
         headers["Prefer"] = f"wait={wait_seconds:g}"
     return Call(
         "POST",
-        "/v1/run",
+        _path("explore" if isinstance(request, ExploreRequest) else "run"),
         read_as(JobView),
         headers=headers,
         content=_body(request),

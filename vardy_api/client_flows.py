@@ -19,7 +19,7 @@ from vardy_worker.contracts.user import User
 
 if TYPE_CHECKING:
     from vardy_api.client_calls import Call, Reply
-    from vardy_api.shapes import RunRequest, SummaryView
+    from vardy_api.shapes import ExploreRequest, RunRequest, SummaryView
     from vardy_worker.contracts.view import JobView
 
 T = TypeVar("T")
@@ -137,8 +137,8 @@ def _whole(seconds: float) -> float:
     return round(min(max(seconds, 0), WAIT_SECONDS_MAX), 3)
 
 
-def run(
-    request: RunRequest,
+def submit(
+    request: RunRequest | ExploreRequest,
     *,
     idempotency_key: str,
     wait: bool,
@@ -148,10 +148,10 @@ def run(
 ) -> Flow[JobView]:
     """Submits a job and, if wished, waits until it settles and asks about its approval."""
     if not wait:
-        return (yield from perform(calls.submit_run(request, idempotency_key=idempotency_key)))
+        return (yield from perform(calls.submit(request, idempotency_key=idempotency_key)))
     began = now()
     first = _whole(WAIT_SECONDS_MAX if timeout_seconds is None else timeout_seconds)
-    job = yield from perform(calls.submit_run(request, idempotency_key=idempotency_key, wait_seconds=first))
+    job = yield from perform(calls.submit(request, idempotency_key=idempotency_key, wait_seconds=first))
     left = None if timeout_seconds is None else max(0.0, timeout_seconds - (now() - began))
     return (yield from settle(job, timeout_seconds=left, ask=ask, now=now))
 

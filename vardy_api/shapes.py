@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from vardy_worker.contracts.audit_chain import BrokenEntry
 from vardy_worker.contracts.base import Contract, JsonObject, JsonValue
@@ -30,6 +30,8 @@ Person = Annotated[
 
 KEY_SECONDS_MAX = 10 * 365 * 86_400
 VERSION_MAX = 2**31
+ROUNDS_LIMIT = "explore_rounds_max"
+"""The limit that the `rounds_max` of an explore lowers."""
 WAIT_SECONDS_MAX = 60
 """The longest that one request waits for a job to settle."""
 
@@ -41,6 +43,31 @@ class RunRequest(Submission):
     """The body of `POST /v1/run`: exactly one of `request` and `recipe`."""
 
     user: Person = None  # type: ignore[assignment] # a bound key fills it in before the submission is made
+
+
+class ExploreRequest(Contract):
+    """The body of `POST /v1/explore`."""
+
+    question: str = Field(min_length=1, max_length=20_000, description="what is asked, in plain words")
+    params: JsonObject = Field(default_factory=dict)
+    user: Person = None
+    functions: tuple[str, ...] | None = Field(None, description="only these reads may be called")
+    judge: bool = Field(False, description="whether programs have `classify` and `ai`")  # noqa: FBT003 - pydantic takes the default first
+    rounds_max: int | None = Field(
+        None, ge=1, le=20, description="programs at the most; at most and by default the deployment's"
+    )
+    metadata: dict[str, str] = Field(default_factory=dict, max_length=50)
+    limits: dict[str, float] = Field(default_factory=dict, description="lower limits for this job, by name")
+
+    @model_validator(mode="after")
+    def _is_plain(self) -> ExploreRequest:
+        if not self.question.strip():
+            msg = "`question` is blank; say what is asked"
+            raise ValueError(msg)
+        if ROUNDS_LIMIT in self.limits:
+            msg = f"give `rounds_max` in place of the limit `{ROUNDS_LIMIT}`"
+            raise ValueError(msg)
+        return self
 
 
 class PersonRequest(Contract):
@@ -391,3 +418,12 @@ def key_view(key: ApiKey) -> KeyView:
 def submission_of(request: RunRequest, user: User) -> Submission:
     """The submission of a request, for the person it is for."""
     return Submission.model_validate({**request.model_dump(), "user": user.model_dump()})
+
+
+def explore_submission(request: ExploreRequest, user: User) -> Submission:
+    """The submission of an explore, for the person it is for."""
+    rounds = {} if request.rounds_max is None else {ROUNDS_LIMIT: float(request.rounds_max)}
+    fields = request.model_dump(exclude={"question", "rounds_max"})
+    return Submission.model_validate(
+        {**fields, "request": request.question, "user": user.model_dump(), "limits": {**request.limits, **rounds}}
+    )

@@ -222,3 +222,8 @@ def run_body(**fields: Any) -> dict[str, Any]:
     """The body of a submission."""
     body = {"user": ANA.model_dump(), **fields}
     return body if "recipe" in body else {"request": "refund it", **body}
+
+
+def explore_body(**fields: Any) -> dict[str, Any]:
+    """The body of an explore."""
+    return {"question": "who deserves attention?", "user": ANA.model_dump(), **fields}

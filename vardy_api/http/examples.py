@@ -17,6 +17,24 @@ RUN: dict[str, Any] = {
     },
 }
 
+EXPLORE: dict[str, Any] = {
+    "question": {
+        "summary": "A question",
+        "value": {"question": "who deserves attention this week?", "user": USER},
+    },
+    "bounded": {
+        "summary": "At most two programs, of one function",
+        "value": {
+            "question": "which customers pay late, and since when?",
+            "params": {"city": "Faro"},
+            "user": USER,
+            "functions": ["list_payments"],
+            "rounds_max": 2,
+            "metadata": {"ticket": "4711"},
+        },
+    },
+}
+
 DECISION: dict[str, Any] = {
     "approve": {
         "summary": "Approve",

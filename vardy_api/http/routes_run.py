@@ -1,9 +1,9 @@
-"""Submitting a job."""
+"""Submitting a job: a run, or an explore."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Body, Header
 from starlette.concurrency import run_in_threadpool
@@ -14,9 +14,14 @@ from vardy_api.http.answers import accepted, job_answer, wait_preferred
 from vardy_api.http.auth import Authenticated, UseCases
 from vardy_api.http.json_body import JsonRoute
 from vardy_api.http.problems import problem_responses
-from vardy_api.shapes import RunRequest, submission_of
+from vardy_api.shapes import ExploreRequest, RunRequest, explore_submission, submission_of
 from vardy_worker.contracts.status import is_settled
 from vardy_worker.contracts.view import JobView
+
+if TYPE_CHECKING:
+    from vardy_api.operations.caller import Caller
+    from vardy_api.operations.facade import Operations
+    from vardy_api.operations.submit import Accepted
 
 router = APIRouter(prefix="/v1", tags=["jobs"], route_class=JsonRoute)
 
@@ -32,23 +37,19 @@ IdempotencyKey = Annotated[
 Prefer = Annotated[str | None, Header(description="`wait=N`: wait up to N (at most 60) seconds for the job to settle.")]
 
 
+_PROBLEMS = ("request.malformed", "request.too_large", "auth.person", "idempotency.mismatch", "idempotency.in_flight")
+_SETTLED: dict[int | str, dict[str, Any]] = {
+    200: {"model": JobView, "description": "With `Prefer: wait=N`: the job settled in time."}
+}
+
+
 @router.post(
     "/run",
     status_code=202,
     response_model=JobView,
     summary="Submit a job",
     response_description="The job is stored and goes on; `Location` says where to look.",
-    responses={
-        200: {"model": JobView, "description": "With `Prefer: wait=N`: the job settled in time."},
-        **problem_responses(
-            "request.malformed",
-            "request.too_large",
-            "auth.person",
-            "recipe.not_found",
-            "idempotency.mismatch",
-            "idempotency.in_flight",
-        ),
-    },
+    responses={**_SETTLED, **problem_responses(*_PROBLEMS, "recipe.not_found")},
 )
 async def run(
     use: UseCases,
@@ -63,7 +64,37 @@ async def run(
     only be known later, such as params that do not fit a recipe, settles the job.
     """
     submission = submission_of(request, caller.person(request.user))
-    result = await run_in_threadpool(partial(use.submit.run, caller, submission, idempotency_key=idempotency_key))
+    submit = partial(use.submit.run, caller, submission, idempotency_key=idempotency_key)
+    return await _answer(use, caller, await run_in_threadpool(submit), prefer)
+
+
+@router.post(
+    "/explore",
+    status_code=202,
+    response_model=JobView,
+    summary="Submit a question",
+    response_description="The job is stored and goes on; `Location` says where to look.",
+    responses={**_SETTLED, **problem_responses(*_PROBLEMS)},
+)
+async def explore(
+    use: UseCases,
+    caller: Authenticated,
+    request: Annotated[ExploreRequest, Body(openapi_examples=examples.EXPLORE)],
+    idempotency_key: IdempotencyKey = None,
+    prefer: Prefer = None,
+) -> Response:
+    """Stores an `explore` job and answers 202 at once.
+
+    The model looks in rounds, by programs that only read, and answers the question. The
+    job's `rounds` grow while it runs; its `answer` is there when it settled as `SUCCESS`.
+    """
+    submission = explore_submission(request, caller.person(request.user))
+    submit = partial(use.submit.explore, caller, submission, idempotency_key=idempotency_key)
+    return await _answer(use, caller, await run_in_threadpool(submit), prefer)
+
+
+async def _answer(use: Operations, caller: Caller, result: Accepted, prefer: str | None) -> Response:
+    """202 with the job, or 200 when it settled while the caller preferred to wait."""
     headers = {"Idempotent-Replayed": "true"} if result.replayed else {}
     seconds = wait_preferred(prefer)
     if not seconds:

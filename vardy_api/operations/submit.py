@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from vardy_api.shapes import ROUNDS_LIMIT
 from vardy_worker.contracts.audit import Action, AuditNote
 from vardy_worker.contracts.base import sha256_json
 from vardy_worker.contracts.errors import RequestError
+from vardy_worker.contracts.functions import Catalogue, FunctionKind
 from vardy_worker.contracts.ids import new_job_id
-from vardy_worker.contracts.job import JobRecord, Submission
+from vardy_worker.contracts.job import JobKind, JobRecord, Submission
 from vardy_worker.contracts.limits import Limits
 from vardy_worker.contracts.status import Stage
 from vardy_worker.contracts.user import Scope
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from vardy_api.operations.changes import Changes
     from vardy_api.operations.jobs import JobOperations
     from vardy_worker.contracts.base import JsonObject
-    from vardy_worker.contracts.functions import Catalogue
     from vardy_worker.contracts.recipe import Recipe
     from vardy_worker.contracts.user import User
     from vardy_worker.ports import Clock, Documents, JobStore
@@ -76,20 +77,32 @@ class SubmitOperations:
         Raises `RequestError`: `auth.scope`, `request.invalid`, `recipe.not_found`,
         `idempotency.mismatch`, `idempotency.in_flight`.
         """
+        return self._accept(caller, JobKind.RUN, submission, idempotency_key)
+
+    def explore(self, caller: Caller, submission: Submission, *, idempotency_key: str | None = None) -> Accepted:
+        """Stores and publishes an `explore` job; the question is the submission's `request`.
+
+        Raises as `run` does. `functions` that name a write are `request.invalid`.
+        """
+        return self._accept(caller, JobKind.EXPLORE, submission, idempotency_key)
+
+    def _accept(self, caller: Caller, kind: JobKind, submission: Submission, idempotency_key: str | None) -> Accepted:
         caller.need(Scope.SUBMIT)
         if idempotency_key is None:
-            return self._submit(caller, submission, None)
+            return self._submit(caller, kind, submission, None)
         claim = IdempotencyClaim(
             scope=caller.key.owner,
             key=idempotency_key,
-            body_sha256=sha256_json(["run", submission.model_dump(mode="json")]),
+            body_sha256=sha256_json([kind.value, submission.model_dump(mode="json")]),
         )
         with self._in_flight.hold(claim):
-            return self._submit(caller, submission, claim)
+            return self._submit(caller, kind, submission, claim)
 
-    def _submit(self, caller: Caller, submission: Submission, claim: IdempotencyClaim | None) -> Accepted:
+    def _submit(
+        self, caller: Caller, kind: JobKind, submission: Submission, claim: IdempotencyClaim | None
+    ) -> Accepted:
         try:
-            recipe = self._checked(submission)
+            recipe = self._checked(kind, submission)
         except RequestError:
             # What was true when the key was first used may have changed since.
             earlier = self._store.submitted_under(claim) if claim else None
@@ -99,6 +112,7 @@ class SubmitOperations:
         now_ms = self._clock.now_ms()
         record = JobRecord(
             id=new_job_id(),
+            kind=kind,
             owner=caller.key.owner,
             submission=submission,
             recipe=recipe,
@@ -129,12 +143,14 @@ class SubmitOperations:
             )
         return Accepted(self._jobs.read(caller, earlier.job_id), replayed=True)
 
-    def _checked(self, submission: Submission) -> Recipe | None:
+    def _checked(self, kind: JobKind, submission: Submission) -> Recipe | None:
         """The recipe of a submission that may be stored."""
         recipe = self._recipe(submission)
-        check_limits(submission, self._limits)
+        check_limits(kind, submission, self._limits)
         if submission.functions is not None:
-            check_functions(submission.functions, submission.user, self._catalogue.current())
+            reads_only = kind is JobKind.EXPLORE
+            catalogue = self._catalogue.current()
+            check_functions(submission.functions, submission.user, catalogue, reads_only=reads_only)
         return recipe
 
     def _recipe(self, submission: Submission) -> Recipe | None:
@@ -189,11 +205,12 @@ def invalid(problems: list[JsonObject]) -> RequestError:
     return RequestError(str(problems[0]["message"]), details={"problems": problems})
 
 
-def check_limits(submission: Submission, limits: Limits) -> None:
+def check_limits(kind: JobKind, submission: Submission, limits: Limits) -> None:
     """Raises for a limit that does not exist, does not fit its type, or would raise the deployment's."""
     problems: list[JsonObject] = []
     for name, value in submission.limits.items():
-        at = f"/limits/{name[:60]}"
+        is_field = kind is JobKind.EXPLORE and name == ROUNDS_LIMIT
+        at = "/rounds_max" if is_field else f"/limits/{name[:60]}"
         if name not in Limits.model_fields:
             known = ", ".join(Limits.model_fields)
             problems.append({"at": at, "message": f"There is no limit {name[:60]!r}; there are: {known}."})
@@ -211,15 +228,18 @@ def check_limits(submission: Submission, limits: Limits) -> None:
         raise invalid(problems)
 
 
-def check_functions(functions: Sequence[str], user: User | None, catalogue: Catalogue) -> None:
+def check_functions(
+    functions: Sequence[str], user: User | None, catalogue: Catalogue, *, reads_only: bool = False
+) -> None:
     """Raises for a function that the person does not have; without a person, for one that nobody has.
 
-    Before any worker started, nothing is known.
+    `reads_only`: also for one that writes. Before any worker started, nothing is known.
     """
     if not catalogue.functions:
         return
-    visible = catalogue if user is None else catalogue.for_user(user.roles)
-    names = [spec.name for spec in visible.functions]
+    visible = (catalogue if user is None else catalogue.for_user(user.roles)).functions
+    writes = {spec.name for spec in visible if reads_only and spec.kind is FunctionKind.WRITE}
+    names = [spec.name for spec in visible if spec.name not in writes]
     whose = "" if user is None else f" for {user.id}"
     problems: list[JsonObject] = []
     for index, name in enumerate(functions):
@@ -227,6 +247,8 @@ def check_functions(functions: Sequence[str], user: User | None, catalogue: Cata
             close = get_close_matches(name, names, n=1)
             hint = f" Did you mean {close[0]}?" if close else ""
             message = f"There is no function {name[:100]!r}{whose}.{hint}"
+            if name in writes:
+                message = f"The function {name} writes, and an explore only reads: name reads, or submit a run."
             problems.append({"at": f"/functions/{index}", "message": message, "functions": names})
     if problems:
         raise invalid(problems)

@@ -90,8 +90,8 @@ def test_every_example_of_a_body_validates(document: dict[str, Any]) -> None:
     assert seen == sum(
         len(group)
         for group in (
-            examples.RUN, examples.DECISION, examples.RESOLVE, examples.RECIPE, examples.PROGRAM, examples.RULES,
-            examples.RULES_TEST, examples.PROMPT, examples.KEY,
+            examples.RUN, examples.EXPLORE, examples.DECISION, examples.RESOLVE, examples.RECIPE, examples.PROGRAM,
+            examples.RULES, examples.RULES_TEST, examples.PROMPT, examples.KEY,
         )
     )  # fmt: skip
 
@@ -101,6 +101,8 @@ def test_every_example_of_a_body_does_what_it_says(api: ApiWorld, http: httpx.Cl
     assert http.put("/v1/recipes/overdue-reminder", json=source).status_code == 200
     for example in examples.RUN.values():
         assert http.post("/v1/run", json=example["value"]).status_code == 202
+    for example in examples.EXPLORE.values():
+        assert http.post("/v1/explore", json=example["value"]).status_code == 202
     for example in examples.DECISION.values():
         job = api.job(Status.PENDING_APPROVAL)
         headers = {"If-Match": f'"{job.digest}"'}
