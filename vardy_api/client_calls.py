@@ -15,6 +15,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ValidationError
 
 from vardy_api.client_errors import ClientError
+from vardy_api.recipe_shapes import RecipeList, RecipeSave, RecipeView
 from vardy_api.rule_shapes import RulesTestPage
 from vardy_api.shapes import (
     AttemptsView,
@@ -32,9 +33,6 @@ from vardy_api.shapes import (
     PromptRequest,
     PromptView,
     QueuesView,
-    RecipeList,
-    RecipeSave,
-    RecipeView,
     RulesPut,
     RulesView,
     SummaryPage,

@@ -9,7 +9,8 @@ from vardy_api import client_calls as calls
 from vardy_api import client_flows as flows
 from vardy_api.client_flows import as_user
 from vardy_api.rule_shapes import RulesTest
-from vardy_api.shapes import KeyCreate, ProgramCheck, PromptRequest, RecipeSave, RulesPut
+from vardy_api.recipe_shapes import RecipeSave
+from vardy_api.shapes import KeyCreate, ProgramCheck, PromptRequest, RulesPut
 from vardy_worker.contracts.audit import Action
 from vardy_worker.contracts.job import JobKind
 from vardy_worker.contracts.status import Status
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from vardy_api.rule_shapes import RulesTestPage
+    from vardy_api.recipe_shapes import RecipeView
     from vardy_api.shapes import (
         CheckedProgram,
         HealthView,
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
         NewKeyView,
         PromptView,
         QueuesView,
-        RecipeView,
         RulesView,
         TrailCheckPage,
     )

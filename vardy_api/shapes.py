@@ -19,7 +19,6 @@ from vardy_worker.contracts.journal import JournalEntry
 from vardy_worker.contracts.model import Message
 from vardy_worker.contracts.policy import RulesVersion, RuleWarning
 from vardy_worker.contracts.program import Finding
-from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.status import Stage, Status
 from vardy_worker.contracts.user import ApiKey, Scope, User
 from vardy_worker.contracts.view import moment
@@ -147,43 +146,6 @@ class AttemptsView(Contract):
 
     prompt: str = ""
     items: tuple[Attempt, ...] = ()
-
-
-class RecipeSave(Contract):
-    """A recipe to save: from `source`, or from the program of the job `from_job`."""
-
-    source: str | None = Field(None, min_length=1)
-    from_job: str | None = None
-    description: str = Field("", max_length=2000)
-    params_schema: JsonObject = Field(
-        default_factory=lambda: {"type": "object"}, description="JSON Schema (2020-12) of the params object"
-    )
-    reviewed_by: str = Field("", max_length=200, description="filled in from the key where it is bound to a person")
-    expect_version: int | None = Field(
-        None, ge=0, le=VERSION_MAX, description="0: must not exist yet; none: whatever is there"
-    )
-
-
-class RecipeView(Contract):
-    """One version of a recipe. `functions` maps each function it calls to the version it was reviewed against."""
-
-    name: str
-    version: int
-    description: str
-    source: str
-    params_schema: JsonObject
-    functions: dict[str, str]
-    judge: bool
-    reviewed_by: str
-    reviewed_at: datetime | None
-    from_job: str | None
-    warnings: tuple[Finding, ...] = ()
-
-
-class RecipeList(Contract):
-    """Recipes by name, or the versions of one, oldest first."""
-
-    items: tuple[RecipeView, ...]
 
 
 class ProgramCheck(Contract):
@@ -376,15 +338,6 @@ def summary_view(summary: JobSummary) -> SummaryView:
         settled_at=moment(summary.settled_at_ms),
         expires_at=moment(summary.expires_at_ms),
         erased_at=moment(summary.erased_at_ms),
-    )
-
-
-def recipe_view(recipe: Recipe, warnings: tuple[Finding, ...] = ()) -> RecipeView:
-    """The public shape of a recipe."""
-    return RecipeView(
-        **recipe.model_dump(exclude={"reviewed_at_ms"}),
-        reviewed_at=moment(recipe.reviewed_at_ms or None),
-        warnings=warnings,
     )
 
 

@@ -16,7 +16,8 @@ from vardy_api.shapes import NewKeyView
 if TYPE_CHECKING:
     from vardy_api.cli.checkup import Checkup
     from vardy_api.cli.output import Output
-    from vardy_api.shapes import AttemptsView, ConsoleView, KeyView, PromptView, RecipeView
+    from vardy_api.recipe_shapes import RecipeView
+    from vardy_api.shapes import AttemptsView, ConsoleView, KeyView, PromptView
     from vardy_worker.contracts.functions import FunctionSpec
 
 _LEVELS = {Level.OK: "green", Level.WARNING: "yellow", Level.FAILURE: "bold red"}

@@ -16,6 +16,7 @@ from vardy_api.cli.checkup import Checkup
 from vardy_api.cli.next_steps import next_steps
 from vardy_api.cli.output import Output
 from vardy_api.cli.timeline import CommitReport, draw_commit
+from vardy_api.recipe_shapes import RecipeList, RecipeView
 from vardy_api.rule_shapes import RulesTestReport
 from vardy_api.shapes import (
     AttemptsView,
@@ -24,8 +25,6 @@ from vardy_api.shapes import (
     KeyView,
     NewKeyView,
     PromptView,
-    RecipeList,
-    RecipeView,
     RulesView,
     SummaryPage,
 )

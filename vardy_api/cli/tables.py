@@ -14,7 +14,8 @@ from vardy_worker.contracts.functions import FunctionKind
 if TYPE_CHECKING:
     from vardy_api.cli.bulk import BulkItem, BulkResult, DryRun
     from vardy_api.cli.output import Output
-    from vardy_api.shapes import KeyList, RecipeList, SummaryPage, SummaryView
+    from vardy_api.recipe_shapes import RecipeList
+    from vardy_api.shapes import KeyList, SummaryPage, SummaryView
     from vardy_worker.contracts.functions import Catalogue
 
 

@@ -12,15 +12,12 @@ from vardy_api.http.answers import body
 from vardy_api.http.auth import Authenticated, UseCases
 from vardy_api.http.json_body import JsonRoute
 from vardy_api.http.problems import problem_responses
+from vardy_api.recipe_shapes import RecipeList, RecipeSave, RecipeView, recipe_view
 from vardy_api.shapes import (
     CheckedProgram,
     ProgramCheck,
     PromptRequest,
     PromptView,
-    RecipeList,
-    RecipeSave,
-    RecipeView,
-    recipe_view,
 )
 from vardy_worker.contracts.functions import Catalogue
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vardy_api.operations.caller import Caller
     from vardy_api.operations.catalogue import CatalogueReader
     from vardy_api.operations.jobs import JobOperations
-    from vardy_api.shapes import RecipeSave
+    from vardy_api.recipe_shapes import RecipeSave
     from vardy_worker.contracts.program import Finding
     from vardy_worker.ports import Clock, Documents
 

@@ -25,7 +25,7 @@ ExpectVersion = Annotated[
 @command(group, "list", examples=["vardy recipes list"])
 def list_recipes(session: Session) -> Shown:
     """List the recipes."""
-    from vardy_api.shapes import RecipeList  # noqa: PLC0415 - see `vardy_api.cli`
+    from vardy_api.recipe_shapes import RecipeList  # noqa: PLC0415 - see `vardy_api.cli`
 
     return Shown(RecipeList(items=session.client.recipes()))
 
@@ -45,7 +45,7 @@ def show_recipe(
         raise usage_error("Give --version or --versions, not both.")
     if version is None and not versions:
         return Shown(session.client.recipe(name))
-    from vardy_api.shapes import RecipeList  # noqa: PLC0415 - see `vardy_api.cli`
+    from vardy_api.recipe_shapes import RecipeList  # noqa: PLC0415 - see `vardy_api.cli`
 
     found = session.client.recipe_versions(name)
     if versions:
