@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from vardy_api import client_calls as calls
 from vardy_api import client_flows as flows
 from vardy_api.client_flows import as_user
-from vardy_api.rule_shapes import RulesTest
 from vardy_api.recipe_shapes import RecipeSave
+from vardy_api.rule_shapes import RulesTest
 from vardy_api.shapes import KeyCreate, ProgramCheck, PromptRequest, RulesPut
 from vardy_worker.contracts.audit import Action
 from vardy_worker.contracts.job import JobKind
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from vardy_api.rule_shapes import RulesTestPage
     from vardy_api.recipe_shapes import RecipeView
+    from vardy_api.rule_shapes import RulesTestPage
     from vardy_api.shapes import (
         CheckedProgram,
         HealthView,

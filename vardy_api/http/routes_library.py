@@ -76,7 +76,7 @@ def save_recipe(
     It is pinned to the present versions of the functions that it calls.
     """
     recipe, warnings = use.recipes.save(caller, name, request)
-    return body(recipe_view(recipe, warnings))
+    return body(recipe_view(recipe, warnings=warnings))
 
 
 @router.delete(
