@@ -62,11 +62,21 @@ class Host:
             "proto": lambda _: {"__proto__": {"admin": True}},
             "surrogate": lambda _: {"text": "\ud800"},
             "slow": _slow,
+            "classify": _classify,
+            "ai": lambda args: args.get("data"),
         }
 
 
 def _slow(args: JsonValue) -> None:
     time.sleep(args["seconds"])
+
+
+def _classify(args: JsonValue) -> JsonValue:
+    """The first label for each text. What is no question gets no labels: the worker refuses it, not the sandbox."""
+    texts, labels = args.get("texts"), args.get("labels")
+    given = [*labels, "unknown"] if isinstance(labels, list) and labels else ["unknown"]
+    found = [given[0]] * (len(texts) if isinstance(texts, list) else 0)
+    return {"labels": found, "counts": {label: found.count(label) for label in given}}
 
 
 FUNCTIONS = ("echo", "rows", "big", "text", "nan", "proto", "surrogate", "slow", "save", "fail", "refuse")
@@ -97,12 +107,15 @@ def host() -> Host:
 def run(sandbox: ChildSandbox, host: Host) -> Run:
     """Runs a source, or the body of `run`, with a deadline of one second."""
 
-    def run_source(source: str, *, params: JsonValue = None, seed: str = "seed", **limits: float) -> SandboxOutcome:
+    def run_source(
+        source: str, *, params: JsonValue = None, seed: str = "seed", judge: bool = False, **limits: float
+    ) -> SandboxOutcome:
         if not source.startswith("//") and "function run" not in source:
             source = f"async function run(params) {{ {source} }}"
         job = SandboxRun(
             source=source,
             functions=FUNCTIONS,
+            judge=judge,
             params={} if params is None else params,
             now_ms=NOW_MS,
             seed=seed,

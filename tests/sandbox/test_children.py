@@ -309,7 +309,7 @@ def test_a_large_reply_that_comes_when_time_is_up_leaves_the_child_in_step(image
     def start(seconds: float) -> None:
         header = protocol.START_HEADER.pack(seconds, 5, 64 * 1024 * 1024, 0)
         given = {"source": "async function run() { await f({}); }", "functions": ["f"], "params": {}, "bigs": []}
-        limits = {"seed": "", "calls": 9, "args": 1000, "output": 1000, "console": 0}
+        limits = {"seed": "", "judge": [], "calls": 9, "args": 1000, "output": 1000, "console": 0}
         child.send(protocol.START, header + json.dumps({**given, **limits}).encode(), time.monotonic() + 5)
         assert child.receive(time.monotonic() + 5, 1000)[0] == protocol.CALLS
 

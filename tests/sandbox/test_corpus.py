@@ -15,6 +15,7 @@ A header is comment lines at the top of the file: what it is about, and then
     output_refs: JSON          the same of the output
     ran: NUMBER                how many calls reached the host
     params: JSON               the parameters of the program
+    judge: true                `classify` and `ai` exist
     limits: JSON               limits that differ
     within: SECONDS            when it must be over, instead of the deadline
 """
@@ -61,7 +62,8 @@ def test_a_program_of_the_corpus_ends_as_its_header_says(
     limits = {**default, **json.loads(expected.get("limits", "{}"))}
     before = set(sandbox.child_pids())
     began = time.monotonic()
-    outcome = run(source, params=json.loads(expected.get("params", "{}")), **limits)
+    judge = expected.get("judge") == "true"
+    outcome = run(source, params=json.loads(expected.get("params", "{}")), judge=judge, **limits)
     seconds = time.monotonic() - began
 
     check_end(outcome, expected)

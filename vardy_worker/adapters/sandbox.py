@@ -31,6 +31,7 @@ from vardy_worker.contracts.execution import (
     StopProgram,
     Threw,
 )
+from vardy_worker.contracts.judge import JUDGE_FUNCTIONS
 from vardy_worker.contracts.limits import MIB
 from vardy_worker.sandbox import protocol
 from vardy_worker.sandbox.places import Place, narrowed
@@ -147,6 +148,8 @@ class _Session:
         self._child = child
         self._run = run
         self._limits = run.limits
+        self._judge = JUDGE_FUNCTIONS if run.judge else ()
+        self._functions = (*run.functions, *self._judge)
         self._handle = handle
         self._memory_bytes = memory_bytes
         self._deadline = time.monotonic() + run.limits.execute_seconds_max
@@ -205,6 +208,7 @@ class _Session:
         job = {
             "source": run.source,
             "functions": list(run.functions),
+            "judge": list(self._judge),
             "seed": run.seed,
             "calls": limits.calls_max,
             "args": limits.call_args_bytes_max,
@@ -224,7 +228,7 @@ class _Session:
                 calls.append(
                     GuestCall(
                         id=head["id"],
-                        function=self._run.functions[_natural(head["f"])],
+                        function=self._functions[_natural(head["f"])],
                         args=_parsed(lines[index + 1]),
                         refs=_refs(head["refs"]),
                         line=head["line"],

@@ -59,10 +59,11 @@ CallReply: TypeAlias = CallValue | CallPlaceholder | CallFailure
 
 
 class SandboxRun(Contract):
-    """All a child needs to run one program. `functions` are the globals to define."""
+    """All a child needs to run one program. `functions` are the globals to define, with `judge` also the judge's."""
 
     source: str
     functions: tuple[str, ...]
+    judge: bool = False
     params: JsonValue = Field(default_factory=dict)
     now_ms: int
     seed: str

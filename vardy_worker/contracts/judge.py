@@ -9,6 +9,10 @@ from pydantic import Field
 from vardy_worker.contracts.base import Contract, JsonObject, JsonValue
 from vardy_worker.contracts.job import JudgeUsage
 
+JUDGE_FUNCTIONS: Final = ("classify", "ai")
+"""What programs call the judge by. They take their arguments by position, as the sandbox names them:
+`classify(texts, labels, options)` and `ai(instruction, data, options)`."""
+
 UNKNOWN: Final = "unknown"
 """The label of a text that none of the labels fits, or that could not be judged."""
 

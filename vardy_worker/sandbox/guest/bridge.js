@@ -6,7 +6,7 @@
 // `resume(message)` after calls were collected. A program sees none of them, not even below
 // itself on the stack: that is why the host does the calling.
 //
-//   job      {source, functions, params, bigs, seed, calls, args, output, console}
+//   job      {source, functions, judge, params, bigs, seed, calls, args, output, console}
 //   message  {replies: [[0, value] | [1, effect] | [2, code, text], …], bigs}
 //   collect  "C" and for each call two lines: {id, f, line, column, refs}, and its arguments;
 //            or "E" and two lines: {k, …}, and the output; "N" instead of "E" when exhausted
@@ -93,6 +93,37 @@ function defineFunctions(names) {
   }
 }
 
+/** What the judge's functions, which take their arguments by position, call them. */
+const judgeArguments = {
+  __proto__: null,
+  classify: ["texts", "labels", "options"],
+  ai: ["instruction", "data", "options"],
+};
+
+function ask(index, first, second, options) {
+  const name = run.names[index];
+  const names = judgeArguments[name];
+  if (arguments.length > 4) {
+    throw new TypeErrorType("`" + name + "` takes (" + names[0] + ", " + names[1] + ", options)");
+  }
+  const args = { __proto__: null };
+  args[names[0]] = first;
+  args[names[1]] = second;
+  args[names[2]] = options;
+  return call(index, args);
+}
+
+function defineJudge(names) {
+  for (let i = 0; i < names.length; i++) {
+    const index = run.names.length;
+    run.names[index] = names[i];
+    const stub = bind(ask, undefined, index);
+    defineProperty(stub, "name", { __proto__: null, value: names[i], configurable: true });
+    hide(globalThis, names[i], stub);
+    delete judgeOff[names[i]];
+  }
+}
+
 function start(job) {
   run.limits = { __proto__: null, calls: job.calls, args: job.args, output: job.output };
   run.names = job.functions;
@@ -101,6 +132,7 @@ function start(job) {
   seedRandom(job.seed);
   restoreBigInts(job, job.bigs);
   defineFunctions(job.functions);
+  defineJudge(job.judge);
   run.params = job.params;
   return bind(globalEval, undefined, job.source + "\n;run");
 }

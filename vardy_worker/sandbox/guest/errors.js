@@ -159,9 +159,14 @@ function describedError(error) {
   return end;
 }
 
+const JUDGE_OFF = "The judge is off in this job. Decide in code, or have the request or the recipe say `judge: true`.";
+
+/** The judge's functions, where the job has no judge. */
+const judgeOff = { __proto__: null, ai: JUDGE_OFF, classify: JUDGE_OFF };
+
 function explainMissing(end) {
   const match = regexExec(notDefined, end.message);
-  const instead = match === null ? undefined : missingGlobals[match[1]];
+  const instead = match === null ? undefined : (missingGlobals[match[1]] ?? judgeOff[match[1]]);
   if (instead === undefined) return;
   end.code = "execution.missing";
   end.message = "`" + match[1] + "` does not exist here: " + instead;
