@@ -3,6 +3,7 @@
 <!-- version: 3 -->           the first line; goes up with every change of what is sent
 <!-- why: … -->               a reason; never sent
 <!-- only: writes --> … <!-- end -->    a part that is sent where it applies
+<!-- include: limits -->      a part that several texts share: a file of `parts/`
 {{name}}                      a value
 """
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _VERSION = re.compile(r"<!-- version: (\d+) -->\n")
+_INCLUDED = re.compile(r"<!-- include: (\w+) -->\n")
 _REASON = re.compile(r"<!-- why: .*?-->\n?", re.DOTALL)
 _PART = re.compile(r"<!-- only: (\w+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 _VALUE = re.compile(r"\{\{(\w+)\}\}")
@@ -47,12 +49,16 @@ class Template:
 @cache
 def template(name: str) -> Template:
     """The template of that name. Raises `ValueError` when its file has no version."""
-    text = resources.files("vardy_worker.prompts").joinpath(f"{name}.md").read_text(encoding="utf-8")
+    text = _INCLUDED.sub(lambda part: _file("parts", f"{part[1]}.md"), _file(f"{name}.md"))
     version = _VERSION.match(text)
     if version is None:
         msg = f"The prompt {name}.md does not begin with its version."
         raise ValueError(msg)
     return Template(name, version[1], _REASON.sub("", text[version.end() :]))
+
+
+def _file(*path: str) -> str:
+    return resources.files("vardy_worker.prompts").joinpath(*path).read_text(encoding="utf-8")
 
 
 PROMPT_VERSIONS: Mapping[str, str] = MappingProxyType({name: template(name).version for name in PROMPTS})
