@@ -85,13 +85,14 @@ class EffectView(Contract):
 
 
 class RoundView(Contract):
-    """One round of an explore. One without a `summary` and an `error` is under way."""
+    """One round of an explore. One without `ended_at` is under way; a `summary` may be null."""
 
     n: int
     program: str | None = None
     summary: JsonValue = None
     truncated: bool = False
     error: ErrorInfo | None = None
+    ended_at: datetime | None = None
 
 
 class JobView(Contract):
@@ -243,6 +244,7 @@ def _round_view(each: Round) -> RoundView:
         summary=each.summary,
         truncated=each.truncated,
         error=each.error,
+        ended_at=moment(each.ended_at_ms),
     )
 
 
