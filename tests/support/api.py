@@ -15,6 +15,7 @@ from vardy_api.operations.facade import Ports, make_operations
 from vardy_api.shapes import KeyCreate
 from vardy_worker.contracts.base import sha256_text
 from vardy_worker.contracts.functions import Catalogue, FunctionKind, FunctionSpec
+from vardy_worker.contracts.job import JobKind
 from vardy_worker.contracts.policy import ApprovalNeed, RulesVersion, Verdict
 from vardy_worker.contracts.program import Program
 from vardy_worker.contracts.status import Status
@@ -176,6 +177,17 @@ class ApiWorld:
         if status is not Status.QUEUED:
             self.move(record.id, Status.QUEUED, Status.RUNNING)
             self._lead(record, status, fields)
+        found = self.store.get(record.id)
+        assert found is not None
+        return found
+
+    def explore(self, status: Status = Status.RUNNING, **fields: Any) -> JobRecord:
+        """An explore of the owner `shop` with these fields, in a status that a worker leads one to."""
+        record = queued_job(kind=JobKind.EXPLORE, created_at_ms=self.clock.now_ms())
+        self.store.submit(record, None, due_at_ms=self.clock.now_ms())
+        self.move(record.id, Status.QUEUED, Status.RUNNING, fields)
+        if status is not Status.RUNNING:
+            self.move(record.id, Status.RUNNING, status)
         found = self.store.get(record.id)
         assert found is not None
         return found

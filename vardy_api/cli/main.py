@@ -25,6 +25,7 @@ from vardy_api.cli.commands import (
     rules,
 )
 from vardy_api.cli.commands.doctor import doctor
+from vardy_api.cli.commands.explore import EXPLORE_EXAMPLES, explore
 from vardy_api.cli.commands.run import RUN_EXAMPLES, run
 from vardy_api.cli.exits import ExitCode
 from vardy_api.cli.session import Environment
@@ -51,6 +52,7 @@ def build() -> typer.Typer:
     )
     app.callback()(_root)
     command(app, "run", examples=RUN_EXAMPLES, panel=EVERYDAY)(run)
+    command(app, "explore", examples=EXPLORE_EXAMPLES, panel=EVERYDAY)(explore)
     for panel, name, group in (
         (EVERYDAY, "jobs", jobs.group),
         (EVERYDAY, "approvals", approvals.group),

@@ -42,7 +42,7 @@ def next_steps(job: JobView) -> list[str]:
         case Status.GENERATION_ERROR if job.error is not None and job.error.code in _MODEL_CODES:
             return ["vardy doctor"]
         case _:
-            return []
+            return [f"vardy jobs show {job.id} --full"] if job.rounds else []
 
 
 def _after_a_stopped_commit(job: JobView) -> list[str]:

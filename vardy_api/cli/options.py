@@ -52,6 +52,11 @@ def read_text(source: str) -> str:
         raise usage_error(f"{source} cannot be read: {error.strerror}.") from error
 
 
+def read_words(text: str) -> str:
+    """What is asked, in plain words; `-` stands for standard input."""
+    return read_text("-").strip() if text == "-" else text
+
+
 def parse_json(text: str, option: str) -> Any:
     """A JSON value, given as text, or as `@FILE` (`@-` for standard input)."""
     source = read_text(text[1:]) if text.startswith("@") else text
@@ -159,6 +164,19 @@ Params = Annotated[
 FunctionNames = Annotated[
     list[str] | None,
     typer.Option("--function", metavar="NAME", help="Only this function may be called; repeatable."),
+]
+Judge = Annotated[
+    bool, typer.Option("--judge", help="Programs may use `classify` and `ai`; the key needs the scope judge.")
+]
+Metadata = Annotated[
+    list[str] | None, typer.Option("--metadata", metavar="NAME=VALUE", help="Kept with the job; repeatable.")
+]
+Limits = Annotated[
+    list[str] | None,
+    typer.Option("--limit", metavar="NAME=NUMBER", help="A lower limit for this job; repeatable."),
+]
+IdempotencyKey = Annotated[
+    str | None, typer.Option(metavar="KEY", help="The same key and request give the same job, for 24 hours.")
 ]
 Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the job settles.")]
 Timeout = Annotated[

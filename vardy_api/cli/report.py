@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from rich.highlighter import JSONHighlighter
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.errors import ErrorInfo
     from vardy_worker.contracts.execution import Ref
     from vardy_worker.contracts.user import User
-    from vardy_worker.contracts.view import EffectView, JobView, PlanView, ProgramView
+    from vardy_worker.contracts.view import EffectView, JobView, PlanView, ProgramView, RoundView
 
 ARGUMENTS_SHOWN = 300
 """Characters of one effect's arguments in a compact report; a whole one cuts nothing."""
@@ -65,13 +66,14 @@ def status_text(status: Status, stage: str = "") -> Text:
 
 
 def job_report(out: Output, job: JobView, *, whole: bool = False) -> None:
-    """Draws a job. `whole`: with program, params, all arguments, every rule's sentence, times and cost."""
+    """Draws a job. `whole`: with programs, params, all arguments, every rule's sentence, times and cost."""
     _head(out, job)
     if whole and job.params:
         section(out, "Params")
         json_value(out, job.params)
     if whole and job.program is not None:
         _program(out, job.program)
+    _explored(out, job, whole=whole)
     if job.output is not None or job.output_refs:
         section(out, "Output")
         json_value(out, job.output)
@@ -137,6 +139,39 @@ def _program(out: Output, program: ProgramView) -> None:
         code(out, program.source, "javascript")
     for finding in program.warnings:
         out.line(f"Warning: line {finding.line}: {finding.message}", style="yellow")
+
+
+def round_line(each: RoundView) -> str:
+    """How a round of an explore went, in a line."""
+    if each.error is not None:
+        return f"round {each.n}: {each.error.code}: {one_line(each.error.message)}"
+    if each.ended_at is None:
+        return f"round {each.n}: reading …"
+    size = len(json.dumps(each.summary, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
+    return f"round {each.n}: returned {size:,} bytes{', of more that was cut' if each.truncated else ''}"
+
+
+def _explored(out: Output, job: JobView, *, whole: bool) -> None:
+    """The answer of an explore, and the rounds that led to it."""
+    if job.answer is not None:
+        section(out, "Answer")
+        out.draw(Text(visible(job.answer.strip())), indent=_INDENT)
+    if job.rounds and not whole:
+        section(out, "Rounds")
+    for each in job.rounds:
+        line = Text(round_line(each), style="red" if each.error is not None else "")
+        if not whole:
+            out.draw(line, indent=_INDENT)
+            continue
+        out.line()
+        out.line(Text(f"Round {each.n}", style="bold"))
+        if each.program:
+            code(out, each.program, "javascript")
+        out.draw(line, indent=_INDENT)
+        if each.error is not None:
+            _details(out, each.error)
+        elif each.ended_at is not None:
+            json_value(out, each.summary)
 
 
 def _plan(out: Output, job: JobView, plan: PlanView, *, whole: bool) -> None:
@@ -255,6 +290,10 @@ def _approvals(out: Output, job: JobView, plan: PlanView) -> None:
 def _error(out: Output, error: ErrorInfo) -> None:
     section(out, "Error", error.code)
     out.draw(Text(visible(error.message)), indent=_INDENT)
+    _details(out, error)
+
+
+def _details(out: Output, error: ErrorInfo) -> None:
     for name, value in error.details.items():
         if name in {"findings", "problems"} and isinstance(value, list):
             for finding in value:

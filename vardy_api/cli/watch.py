@@ -8,9 +8,11 @@ from rich.status import Status as Spinner
 from rich.text import Text
 
 from vardy_api.cli.exits import ExitCode
+from vardy_api.cli.report import round_line
 from vardy_api.cli.shown import Shown
 from vardy_api.client_errors import WaitTimeout
 from vardy_worker.contracts.errors import VardyError
+from vardy_worker.contracts.job import JobKind
 from vardy_worker.contracts.status import Status
 
 if TYPE_CHECKING:
@@ -48,7 +50,8 @@ def wait_for(session: Session, job: JobView | str, *, timeout_seconds: float | N
         if session.as_json or not stderr.is_terminal:
             return session.client.wait(job, timeout_seconds=timeout_seconds)
         with stderr.status(Text(job_id), spinner="dots") as spinner:
-            return _wait_in_steps(session.client.wait, job, timeout_seconds, lambda seen: _renew(spinner, seen))
+            watched = _Watched(session, spinner)
+            return _wait_in_steps(session.client.wait, job, timeout_seconds, watched.renew)
     except WaitTimeout as error:
         # The time the person gave, not what was left of it.
         raise WaitTimeout(error.job, timeout_seconds or 0) from None
@@ -57,9 +60,30 @@ def wait_for(session: Session, job: JobView | str, *, timeout_seconds: float | N
         raise
 
 
-def _renew(spinner: Spinner, job: JobView) -> None:
-    stage = f" {job.stage.value}" if job.stage else ""
-    spinner.update(Text(f"{job.id} {job.status.value}{stage}"))
+class _Watched:
+    """A job on a terminal: a spinner with its status, and above it each round that has ended."""
+
+    def __init__(self, session: Session, spinner: Spinner) -> None:
+        self._session = session
+        self._spinner = spinner
+        self._said = 0
+
+    def renew(self, job: JobView) -> None:
+        """Shows how it looks now."""
+        ended = [each for each in job.rounds if each.ended_at is not None]
+        for each in ended[self._said :]:
+            self._session.note(round_line(each))
+        self._said = max(self._said, len(ended))
+        self._spinner.update(Text(f"{job.id} {_doing(job)}"))
+
+
+def _doing(job: JobView) -> str:
+    """What a job is at, in few words."""
+    if job.kind is not JobKind.EXPLORE or job.status is not Status.RUNNING:
+        return f"{job.status.value} {job.stage.value}" if job.stage else job.status.value
+    if job.rounds and job.rounds[-1].ended_at is None:
+        return round_line(job.rounds[-1])
+    return "answering, or looking further …" if job.rounds else "round 1: writing a program …"
 
 
 def _wait_in_steps(

@@ -16,7 +16,9 @@ group = make_group("Look at jobs, wait for them, commit planned ones, cancel, er
 
 KindName = Literal["run", "explore"]
 SomeJobs = Annotated[list[str], typer.Argument(metavar="JOB", help="Ids of jobs.", show_default=False)]
-Full = Annotated[bool, typer.Option("--full", help="With program, params, all arguments, times and cost.")]
+Full = Annotated[
+    bool, typer.Option("--full", help="With programs, params, summaries of rounds, all arguments, times and cost.")
+]
 Cursor = Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on after the page that named it.")]
 AllPages = Annotated[bool, typer.Option("--all", help="Every page, however many.")]
 
@@ -45,7 +47,7 @@ def list_jobs(
 
 @command(group, "show", examples=["vardy jobs show job_01JDXM8J9F6Q4T5V7W8X9Y0Z1A --full"])
 def show_job(session: Session, job: options.JobId, *, full: Full = False) -> Shown:
-    """Show one job: status, output, plan, approvals, error, and what to do next."""
+    """Show one job: status, answer, rounds, output, plan, approvals, error, and what to do next."""
     return Shown(session.client.get(job), style="whole" if full else "")
 
 

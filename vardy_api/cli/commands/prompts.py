@@ -29,7 +29,7 @@ def show_prompt(
 ) -> Shown:
     """Show exactly what would be sent to the model for a request; nothing is sent."""
     view = session.client.prompt(
-        options.read_text("-").strip() if text == "-" else text,
+        options.read_words(text),
         params=options.parse_object(params, "--params"),
         user=options.parse_person(user, roles),
         functions=functions,

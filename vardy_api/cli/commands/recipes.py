@@ -8,7 +8,7 @@ import typer
 
 from vardy_api.cli import options
 from vardy_api.cli.command import command, make_group
-from vardy_api.cli.commands.run import IdempotencyKey, Metadata, Mode, run
+from vardy_api.cli.commands.run import Mode, run
 from vardy_api.cli.exits import not_found, usage_error
 from vardy_api.cli.session import Session
 from vardy_api.cli.shown import Shown
@@ -105,8 +105,8 @@ def run_recipe(
     user: options.User = None,
     roles: options.Roles = None,
     mode: Mode = "execute",
-    metadata: Metadata = None,
-    idempotency_key: IdempotencyKey = None,
+    metadata: options.Metadata = None,
+    idempotency_key: options.IdempotencyKey = None,
     wait: options.Wait = True,
     timeout: options.Timeout = None,
 ) -> Shown:

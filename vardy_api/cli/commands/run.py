@@ -13,17 +13,7 @@ from vardy_api.cli.shown import Shown
 
 ModeName = Literal["execute", "plan"]
 Mode = Annotated[ModeName, typer.Option(help="`plan` makes the plan and executes nothing.")]
-Metadata = Annotated[
-    list[str] | None, typer.Option("--metadata", metavar="NAME=VALUE", help="Kept with the job; repeatable.")
-]
-Limits = Annotated[
-    list[str] | None,
-    typer.Option("--limit", metavar="NAME=NUMBER", help="A lower limit for this job; repeatable."),
-]
 Repairs = Annotated[int, typer.Option(min=0, max=3, help="How often a program that failed may be written again.")]
-IdempotencyKey = Annotated[
-    str | None, typer.Option(metavar="KEY", help="The same key and request give the same job, for 24 hours.")
-]
 
 RUN_EXAMPLES = (
     'vardy run "how much does customer 3 owe?" --user ana',
@@ -46,9 +36,9 @@ def run(
     mode: Mode = "execute",
     functions: options.FunctionNames = None,
     execution_repairs: Repairs = 0,
-    metadata: Metadata = None,
-    limits: Limits = None,
-    idempotency_key: IdempotencyKey = None,
+    metadata: options.Metadata = None,
+    limits: options.Limits = None,
+    idempotency_key: options.IdempotencyKey = None,
     wait: options.Wait = True,
     timeout: options.Timeout = None,
 ) -> Shown:
@@ -60,7 +50,7 @@ def run(
     if (text is None) == (recipe is None):
         raise usage_error('Give either a text or --recipe NAME, for example: vardy run "cancel order 17".')
     job = session.client.run(
-        options.read_text("-").strip() if text == "-" else text,
+        None if text is None else options.read_words(text),
         recipe=recipe,
         params=options.parse_object(params, "--params"),
         user=options.parse_person(user, roles),
