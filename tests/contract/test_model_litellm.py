@@ -8,15 +8,16 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from vardy_worker.adapters.litellm_model import Backoff, LitellmModel
+from vardy_worker.adapters.litellm_model import AT_ONCE_MAX, Backoff, LitellmModel
 from vardy_worker.contracts.errors import ModelRejected, ModelUnavailable
-from vardy_worker.contracts.model import Message, ModelRequest
+from vardy_worker.contracts.model import Message, ModelFailed, ModelReply, ModelRequest
 from vardy_worker.demo.scripted import MODEL, Fault, HttpFault, PlainFault, ScriptedModel
 
 if TYPE_CHECKING:
@@ -342,6 +343,87 @@ def test_jitter_spreads_the_pauses() -> None:
     pauses = {round(backoff.pause(3, rng), 3) for _ in range(20)}
     assert len(pauses) > 10
     assert all(1 <= pause <= 2 for pause in pauses)
+
+
+def test_the_most_tokens_of_an_answer_are_told_to_the_provider(server: ScriptedModel, model: Model) -> None:
+    model.complete(ask().model_copy(update={"answer_tokens_max": 77}))
+    model.complete(ask())
+    assert [request.json.get("max_tokens") for request in server.requests] == [77, None]
+
+
+def test_many_are_answered_in_their_order_and_some_at_once(server: ScriptedModel, model: Model) -> None:
+    server.delay_seconds = 0.3
+    requests = [ask(f"Write poem {number}") for number in range(2 * AT_ONCE_MAX)]
+    began = time.monotonic()
+    replies = model.complete_many(requests, seconds=60)
+    assert time.monotonic() - began < 0.3 * len(requests)
+    said = [reply.text for reply in replies if isinstance(reply, ModelReply)]
+    assert len(said) == len(requests)
+    for number, text in enumerate(said):
+        assert f"Write poem {number}" in text
+
+
+def test_no_more_than_the_most_are_under_way(server: ScriptedModel, model: Model) -> None:
+    server.misbehave(*[PlainFault("hang")] * AT_ONCE_MAX)
+    requests = [ask(retries=0)] * (AT_ONCE_MAX + 3)
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(model.complete_many, requests, seconds=30)
+        assert server.wait_for_requests(AT_ONCE_MAX, timeout_seconds=20)
+        assert not server.wait_for_requests(AT_ONCE_MAX + 1, timeout_seconds=0.3)
+        server.stopping.set()
+        assert len(call.result(timeout=20)) == len(requests)
+
+
+def test_each_of_many_fails_for_itself(server: ScriptedModel, model: Model) -> None:
+    refusal = HttpFault(400, message="invalid_request_error: content_policy_violation")
+    for fault, about in (
+        (HttpFault(503), "model"),
+        (HttpFault(401), "model"),
+        (HttpFault(400), "request"),
+        (refusal, "content"),
+    ):
+        server.misbehave(fault)
+        [failed] = model.complete_many([ask(retries=0)], seconds=60)
+        assert isinstance(failed, ModelFailed)
+        assert failed.about == about, fault
+    server.misbehave(HttpFault(503))
+    kinds = {type(one) for one in model.complete_many([ask(retries=0)] * 3, seconds=60)}
+    assert kinds == {ModelReply, ModelFailed}
+
+
+def test_what_is_under_way_at_the_end_of_the_time_is_cancelled(server: ScriptedModel, model: Model) -> None:
+    model.complete(ask())
+    server.misbehave(PlainFault("hang"))
+    began = time.monotonic()
+    replies = model.complete_many([ask(f"Do {MARKER}")] * 2, seconds=2)
+    assert time.monotonic() - began < 10
+    [failed] = [reply for reply in replies if isinstance(reply, ModelFailed)]
+    assert (failed.about, failed.error.code) == ("time", "generation.model_unavailable")
+    assert MARKER not in failed.model_dump_json()
+    assert any(isinstance(reply, ModelReply) for reply in replies)
+
+
+def test_without_time_nobody_is_asked(server: ScriptedModel, model: Model) -> None:
+    model.complete(ask())
+    [failed] = model.complete_many([ask()], seconds=0)
+    assert isinstance(failed, ModelFailed)
+    assert failed.about == "time"
+    assert len(server.requests) == 1
+    assert model.complete_many([], seconds=5) == []
+
+
+def test_closing_ends_many_under_way(server: ScriptedModel) -> None:
+    adapter = LitellmModel()
+    server.misbehave(PlainFault("hang"), PlainFault("hang"))
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(adapter.complete_many, [ask(), ask()], seconds=60)
+        assert server.wait_for_requests(2, timeout_seconds=20)
+        adapter.close()
+        failed = call.result(timeout=20)
+    failed += adapter.complete_many([ask()], seconds=60)
+    assert [(one.about, "stopping" in one.error.message) for one in failed if isinstance(one, ModelFailed)] == [
+        ("model", True)
+    ] * 3
 
 
 LOADING = """

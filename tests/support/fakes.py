@@ -17,6 +17,7 @@ from vardy_worker.contracts.execution import (
     Threw,
 )
 from vardy_worker.contracts.model import ModelReply, ModelRequest, TokenUsage
+from vardy_worker.testing.one_by_one import OneByOne
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +33,7 @@ def fenced(source: str) -> str:
     return f"Here it is:\n{FENCE}javascript\n{source}\n{FENCE}\n"
 
 
-class AnsweringModel:
+class AnsweringModel(OneByOne):
     """A model that gives its answers in order; an exception among them is raised."""
 
     def __init__(self, *answers: str | ModelReply | Exception) -> None:

@@ -35,6 +35,7 @@ from vardy_worker.store.keys import Keys
 from vardy_worker.store.memory_documents import MemoryDocuments, MemoryPresence
 from vardy_worker.store.memory_queue import MemoryQueue
 from vardy_worker.store.redis_audit import RedisAuditTrail
+from vardy_worker.testing.one_by_one import OneByOne
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -159,7 +160,7 @@ class _LeisurelyHost:
         return self._life.host.call_many(calls, **limits)
 
 
-class _Model:
+class _Model(OneByOne):
     """Answers once with something that is no program, and then with one."""
 
     def complete(self, request: ModelRequest) -> ModelReply:

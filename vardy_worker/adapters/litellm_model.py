@@ -20,15 +20,15 @@ import threading
 import time
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from vardy_worker.adapters.model_failures import Failure, classify
 from vardy_worker.contracts.errors import ModelRejected, ModelUnavailable
-from vardy_worker.contracts.model import ModelReply, ModelRequest, TokenUsage
+from vardy_worker.contracts.model import ModelFailed, ModelReply, ModelRequest, TokenUsage
 from vardy_worker.logs import get_logger
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
 log = get_logger(__name__)
 
@@ -43,6 +43,15 @@ ENVIRONMENT = {
 
 CONTENT_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai", "anthropic")
 """Loggers that write requests and answers at some level; they are switched off at every level."""
+
+AT_ONCE_MAX = 8
+"""Requests of one `complete_many` that are under way at the same time."""
+
+STALLED_SECONDS = 1.0
+"""How long after its time `complete_many` waits for a loop that a provider's module keeps busy."""
+
+Answer: TypeAlias = "ModelReply | list[Failure]"
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +107,8 @@ class LitellmModel:
         unknown model, or a request the provider refuses. Neither carries text of the request
         or the answer; `details["models"]` has what happened with each model.
         """
-        future = self._submit(request)
-        answer: ModelReply | list[Failure]
+        future = self._submit(self._ask_all, request)
+        answer: Answer
         try:
             answer = future.result()
         except CancelledError:
@@ -107,6 +116,23 @@ class LitellmModel:
         if isinstance(answer, ModelReply):
             return answer
         raise _error(answer)
+
+    def complete_many(self, requests: Sequence[ModelRequest], *, seconds: float) -> list[ModelReply | ModelFailed]:
+        """See `Model.complete_many`. At most `AT_ONCE_MAX` are under way together."""
+        until = time.monotonic() + seconds
+        try:
+            future = self._submit(self._ask_many, requests, until)
+        except ModelUnavailable as error:
+            return [ModelFailed(error=error.info(), about="model") for _ in requests]
+        answers: Sequence[Answer]
+        try:
+            answers = future.result(max(0.0, until - time.monotonic()) + STALLED_SECONDS)
+        except CancelledError:
+            answers = [[Failure.closing(request.model)] for request in requests]
+        except TimeoutError:
+            future.cancel()
+            answers = [[Failure.late(request.model)] for request in requests]
+        return [answer if isinstance(answer, ModelReply) else _failed(answer) for answer in answers]
 
     def close(self) -> None:
         """Ends calls under way (`ModelUnavailable`), connections and the loop's thread. Idempotent."""
@@ -129,7 +155,7 @@ class LitellmModel:
         await self._litellm.close_litellm_async_clients()
         self._litellm.in_memory_llm_clients_cache.flush_cache()
 
-    def _submit(self, request: ModelRequest) -> Future[ModelReply | list[Failure]]:
+    def _submit(self, act: Callable[..., Coroutine[Any, Any, _T]], *given: Any) -> Future[_T]:
         # Under the lock, so that `close()` finds every call that was let in.
         with self._lock:
             if self._closed:
@@ -140,9 +166,29 @@ class LitellmModel:
                 self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(target=self._loop.run_forever, name="vardy-model", daemon=True)
                 self._thread.start()
-            return asyncio.run_coroutine_threadsafe(self._ask_all(request), self._loop)
+            return asyncio.run_coroutine_threadsafe(act(*given), self._loop)
 
-    async def _ask_all(self, request: ModelRequest) -> ModelReply | list[Failure]:
+    async def _ask_many(self, requests: Sequence[ModelRequest], until: float) -> list[Answer]:
+        room = asyncio.Semaphore(AT_ONCE_MAX)
+
+        async def ask(request: ModelRequest) -> Answer:
+            async with room:
+                return await self._ask_all(request)
+
+        tasks = [asyncio.ensure_future(ask(request)) for request in requests]
+        try:
+            if tasks:
+                await asyncio.wait(tasks, timeout=max(0.0, until - time.monotonic()))
+        finally:
+            # Told to end, and not waited for: the time is over.
+            for task in tasks:
+                task.cancel()
+        return [
+            task.result() if task.done() and not task.cancelled() else [Failure.late(request.model)]
+            for task, request in zip(tasks, requests, strict=True)
+        ]
+
+    async def _ask_all(self, request: ModelRequest) -> Answer:
         failures: list[Failure] = []
         for model in (request.model, *request.fallbacks):
             answer = await self._ask(model, request)
@@ -175,6 +221,10 @@ class LitellmModel:
 
     async def _try(self, model: str, request: ModelRequest) -> ModelReply | Failure:
         messages = [{"role": message.role, "content": message.content} for message in request.messages]
+        limit: dict[str, Any] = {}
+        if request.answer_tokens_max is not None:
+            # Dropped where a provider has no such parameter.
+            limit = {"max_tokens": request.answer_tokens_max, "drop_params": True}
         try:
             # litellm's own timeout is one of silence; this one is of the whole try.
             async with asyncio.timeout(request.timeout_seconds):
@@ -184,6 +234,7 @@ class LitellmModel:
                     timeout=request.timeout_seconds,
                     num_retries=0,
                     max_retries=0,
+                    **limit,
                 )
         except TimeoutError:
             return Failure.timeout(model, request.timeout_seconds)
@@ -241,6 +292,10 @@ def _log_answer(request: ModelRequest, reply: ModelReply, tries: int, started: f
         completion_tokens=reply.usage.completion_tokens,
         cost_usd=reply.usage.cost_usd,
     )
+
+
+def _failed(failures: list[Failure]) -> ModelFailed:
+    return ModelFailed(error=_error(failures).info(), about=failures[0].about)
 
 
 def _error(failures: list[Failure]) -> ModelUnavailable | ModelRejected:

@@ -24,6 +24,7 @@ Reason = Literal[
     "unreachable",
     "malformed_answer",
     "closing",
+    "late",
     "missing_key",
     "authentication",
     "unknown_model",
@@ -35,7 +36,7 @@ Reason = Literal[
 ]
 
 TRANSIENT: frozenset[Reason] = frozenset(
-    {"rate_limited", "timeout", "server_error", "unreachable", "malformed_answer", "closing"}
+    {"rate_limited", "timeout", "server_error", "unreachable", "malformed_answer", "closing", "late"}
 )
 """Reasons that may be gone at the next try."""
 
@@ -45,12 +46,14 @@ SENTENCES: dict[Reason, str] = {
     "server_error": "{model} answered with a server error.",
     "unreachable": "{model} could not be connected to; check the network and the provider's base address.",
     "malformed_answer": "{model} answered with something that is not a chat completion.",
+    "late": "{model} did not answer before the time for it was over.",
     "closing": "The call of {model} was given up because this worker is stopping.",
     "missing_key": "{model} needs a provider key, and these variables are not set: {missing}.",
     "authentication": "{model} refused the provider key; check the key and what it may use.",
-    "unknown_model": "{model} is not known to its provider; check VARDY_MODEL and VARDY_MODEL_FALLBACKS.",
-    "unknown_provider": "{model} names no provider that litellm knows; VARDY_MODEL and VARDY_MODEL_FALLBACKS take "
-    "provider/model, for example openai/gpt-5.",
+    "unknown_model": "{model} is not known to its provider; check VARDY_MODEL, VARDY_MODEL_FALLBACKS and "
+    "VARDY_JUDGE_MODEL.",
+    "unknown_provider": "{model} names no provider that litellm knows; VARDY_MODEL, VARDY_MODEL_FALLBACKS and "
+    "VARDY_JUDGE_MODEL take provider/model, for example openai/gpt-5.",
     "context_length": "The prompt is too long for {model}; narrow the functions, shorten the request, "
     "or choose a model with a larger context.",
     "content_policy": "{model} refused the request by the provider's content policy.",
@@ -96,6 +99,19 @@ class Failure:
         """Whether another try, or another model, may do better."""
         return self.reason in TRANSIENT
 
+    @property
+    def about(self) -> Literal["model", "content", "request", "time"]:
+        """What was wrong, as `ModelFailed` tells it."""
+        match self.reason:
+            case "content_policy" | "context_length":
+                return "content"
+            case "bad_request":
+                return "request"
+            case "late":
+                return "time"
+            case _:
+                return "model"
+
     @classmethod
     def timeout(cls, model: str, seconds: float) -> Failure:
         """No answer in time."""
@@ -110,6 +126,11 @@ class Failure:
     def closing(cls, model: str) -> Failure:
         """The adapter was closed during the call."""
         return cls(model, "closing")
+
+    @classmethod
+    def late(cls, model: str) -> Failure:
+        """The caller's time was over."""
+        return cls(model, "late")
 
     def after(self, tries: int) -> Failure:
         """The same after so many tries."""

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from vardy_worker.contracts.base import Contract, well_formed
+from vardy_worker.contracts.errors import ErrorInfo
 
 
 class Message(Contract):
@@ -17,13 +18,18 @@ class Message(Contract):
 
 
 class ModelRequest(Contract):
-    """What is asked. `fallbacks` are tried in order when `model` cannot be reached."""
+    """What is asked. `fallbacks` are tried in order when `model` cannot be reached.
+
+    `answer_tokens_max` ends a longer answer with `finish_reason` `length`; None leaves that to
+    the provider. What a model thinks counts, too.
+    """
 
     messages: tuple[Message, ...]
     model: str
     fallbacks: tuple[str, ...] = ()
     timeout_seconds: float = 60
     retries: int = 2
+    answer_tokens_max: int | None = None
     purpose: Literal["program", "explore", "classify", "ai"] = "program"
     job_id: str = ""
 
@@ -54,3 +60,15 @@ class ModelReply(Contract):
     finish_reason: str = "stop"
     model: str
     usage: TokenUsage = Field(default_factory=TokenUsage)
+
+
+class ModelFailed(Contract):
+    """There is no reply to one request of many. Neither words of it nor of an answer are in `error`.
+
+    `about` says what was wrong: the `model` (not reachable, or not to be used), the `content`
+    (refused, or too long), the `request` (refused for what the provider does not say clearly:
+    its content, or every one of its kind), or the `time`, which was over.
+    """
+
+    error: ErrorInfo
+    about: Literal["model", "content", "request", "time"]

@@ -10,6 +10,7 @@ from vardy_worker.adapters.sandbox import ChildSandbox
 from vardy_worker.contracts.errors import SettingsError
 from vardy_worker.contracts.model import ModelReply
 from vardy_worker.sandbox.pool import PoolFailed, build_image
+from vardy_worker.testing.one_by_one import OneByOne
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from vardy_worker.sandbox.pool import Image
 
 
-class ScriptedModel:
+class ScriptedModel(OneByOne):
     """Gives its answers in order, and the last of them again whenever it is asked once more."""
 
     def __init__(self, answers: Sequence[str]) -> None:

@@ -10,9 +10,10 @@ from vardy_worker.contracts.limits import Limits
 from vardy_worker.contracts.model import ModelReply, ModelRequest, TokenUsage
 from vardy_worker.prompts import FailedTry
 from vardy_worker.stages.generate import Generated, GenerateInput, GenerationFailed, generate
+from vardy_worker.testing.one_by_one import OneByOne
 
 
-class RecordingModel:
+class RecordingModel(OneByOne):
     """A model in memory: keeps what it is asked, and answers or raises what it was given."""
 
     def __init__(self, answer: ModelReply | VardyError) -> None:
