@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.rules import CATALOGUE, Court, body, call, email, facts, refund
+from vardy_worker.contracts.envelope import Envelope
 from vardy_worker.contracts.execution import Ref
 from vardy_worker.contracts.policy import ApprovalNeed, PolicyResult, Verdict
 
@@ -107,12 +108,27 @@ limits = st.one_of(
             "!(plan.counts.refund_payment <= 2)",
             "params.missing > 1 && plan.total > 2",
             "plan.counts.refund_payment <= 2 && params.missing > 1",
+            "recipe.within_envelope",
+            "!recipe.within_envelope",
+            "recipe.within_envelope == false || plan.total > 4",
+            "(recipe.within_envelope ? 1 : 2) == 2",
         ]
     ),
     st.integers(0, 4).map(lambda limit: f"plan.total > {limit}"),
     st.integers(0, 4).map(lambda limit: f"plan.counts.refund_payment <= {limit} && args.amount_cents < 60"),
 )
-mail_limits = st.sampled_from(["plan.counts.send_email > 1", "plan.total > 3", "true", "plan.counts.send_email <= 2"])
+mail_limits = st.sampled_from(
+    ["plan.counts.send_email > 1", "plan.total > 3", "true", "plan.counts.send_email <= 2", "recipe.within_envelope"]
+)
+ENVELOPE = Envelope.model_validate(
+    {
+        "effects_max": 4,
+        "functions": {
+            "send_email": {"effects_max": 2},
+            "refund_payment": {"effects_max": 3, "arguments": {"amount_cents": {"min": -20, "max": 60, "sum_max": 90}}},
+        },
+    }
+)
 
 
 @st.composite
@@ -166,10 +182,10 @@ def answer(earlier: int) -> Effect:
 def test_the_rest_is_allowed_without_what_is_named_and_without_no_part_of_it(text: str, plan: list[Effect]) -> None:
     def allowed(out: Collection[int]) -> bool:
         left = without(plan, out)
-        return left is not None and COURT.judge(text, *left).verdict is Verdict.ALLOW
+        return left is not None and COURT.judge(text, *left, envelope=ENVELOPE).verdict is Verdict.ALLOW
 
-    change = COURT.engine.smallest_change(COURT.load(text), body(plan), facts())
-    if COURT.judge(text, *plan).verdict is not Verdict.APPROVE:
+    change = COURT.engine.smallest_change(COURT.load(text), body(plan), facts(envelope=ENVELOPE))
+    if COURT.judge(text, *plan, envelope=ENVELOPE).verdict is not Verdict.APPROVE:
         return
     sets = [out for size in range(1, len(plan)) for out in itertools.combinations(range(len(plan)), size)]
     enough = [set(out) for out in sets if allowed(out)]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from vardy_worker.contracts.base import Contract, JsonObject, JsonValue
 from vardy_worker.contracts.envelope import Envelope
+
+if TYPE_CHECKING:
+    from vardy_worker.contracts.functions import Catalogue
 
 
 class Recipe(Contract):
@@ -29,6 +33,11 @@ class Recipe(Contract):
     reviewed_at_ms: int = 0
     from_job: str | None = None
 
+    def changed_functions(self, catalogue: Catalogue) -> tuple[str, ...]:
+        """The functions that have another version by now, or are gone: with any, it needs a review."""
+        present = {spec.name: spec.version for spec in catalogue.functions}
+        return tuple(name for name, version in sorted(self.functions.items()) if present.get(name) != version)
+
 
 class ChangeKind(StrEnum):
     """What became of a function since a recipe was reviewed."""
@@ -40,6 +49,7 @@ class ChangeKind(StrEnum):
     ARGUMENT_REQUIRED = "argument_required"
     ARGUMENT_OPTIONAL = "argument_optional"
     ARGUMENT_TYPE = "argument_type"
+    ARGUMENT_DEFAULT = "argument_default"
     RESULT = "result"
     OPTION = "option"
     OTHER = "other"

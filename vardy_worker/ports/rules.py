@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.base import JsonObject
+    from vardy_worker.contracts.envelope import Envelope
     from vardy_worker.contracts.functions import Catalogue
     from vardy_worker.contracts.plan import PlanBody
     from vardy_worker.contracts.policy import PolicyResult, RuleSet, RuleWarning, SmallestChange
@@ -39,6 +40,7 @@ class PlanFacts:
     mode: str
     catalogue: Catalogue
     recipe_name: str = ""
-    recipe_within_envelope: bool = False
+    envelope: Envelope | None = None
+    """What a plan, or a part of it, must stay within; None: nothing is within it."""
     user_window: EffectTotals | None = None
     """What the requester's other plans of the rules' window did; None: not known, so that reading it blocks."""

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 GLOB_CHARACTERS = frozenset("*?")
 _ARGS = ("args",)
+_OF_OTHERS = frozenset({("effect", "seq"), ("recipe", "within_envelope")})
+"""What depends on the other effects, beside the variables below `plan`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Needs:
     @property
     def of_effect_alone(self) -> bool:
         """Whether the answer is the same whichever other effects the plan has."""
-        return not any(v.path[0] == "plan" or v.path == ("effect", "seq") for v in self.variables)
+        return not any(v.path[0] == "plan" or v.path in _OF_OTHERS for v in self.variables)
 
 
 @dataclass(frozen=True, slots=True)

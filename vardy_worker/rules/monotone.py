@@ -7,20 +7,26 @@ smallest change can be known without trying every set of effects.
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.policy import Verdict
 from vardy_worker.rules.formula import Both, Comparison, Either, Fact, Not, Truth
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from vardy_worker.rules.compile import Check
-    from vardy_worker.rules.formula import Formula
+    from vardy_worker.rules.formula import Formula, Operator, Value
 
 _CONVERTED = re.compile(r"(?:int|double)\((.*)\)")
 _GROWING = re.compile(r"plan\.(?:total|duplicates|counts\.\w+|distinct\.\w+\.\w+)")
 _SUM = re.compile(r"plan\.sums\.(\w+)\.(\w+)")
+_WITHIN = "recipe.within_envelope"
+_ASKED: Mapping[tuple[Operator, Value], bool] = MappingProxyType(
+    {("==", True): True, ("!=", False): True, ("==", False): False, ("!=", True): False}
+)
+"""Whether a comparison with true or false asks for a plan within its envelope, or outside it."""
 
 
 def only_stricter(check: Check, never_negative: Callable[[str, str], bool]) -> bool:
@@ -47,7 +53,7 @@ class _Walk:
             case Truth():
                 return True
             case Fact():
-                return "plan" not in formula.text and "effect.seq" not in formula.text
+                return not any(name in formula.text for name in ("plan", "effect.seq", _WITHIN))
             case Comparison():
                 return self._compared(formula, up=up)
             case Not(part=part):
@@ -59,6 +65,10 @@ class _Walk:
                 return self.moves(formula.left, up=up) and self.moves(formula.right, up=up)
 
     def _compared(self, told: Comparison, *, up: bool) -> bool:
+        if told.subject == _WITHIN:
+            # A plan that grows only ever leaves its envelope.
+            asked = _ASKED.get((told.operator, told.value))
+            return asked is not None and up is not asked
         terms = [self._growth(term) for term in told.subject.split(" + ")]
         if None in terms:
             return False

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from vardy_worker.rules.aggregates import PlanTotals, referenced_arguments, rule_number
+from vardy_worker.rules.envelope import outside
 from vardy_worker.rules.shapes import ANY, Unreadable, fit
 from vardy_worker.rules.totals import summable
 from vardy_worker.rules.vocabulary import BY_ARGUMENT, BY_FUNCTION, FIXED
@@ -33,6 +34,7 @@ class PlanValues:
 
     def __init__(self, plan: PlanBody, facts: PlanFacts, vocabulary: Vocabulary) -> None:
         self._facts = facts
+        self._effects = plan.effects
         self._vocabulary = vocabulary
         self._totals = PlanTotals(plan.effects, vocabulary.arguments)
         self._known: dict[str, JsonValue | Unreadable] = {}
@@ -68,16 +70,21 @@ class PlanValues:
                 return self._totals.total
             case ("plan", "duplicates"):
                 return self._totals.duplicates
+            case ("recipe", "within_envelope"):
+                return self._is_within_envelope()
             case _ if path in FIXED:
                 return {
                     ("mode",): facts.mode,
                     ("user", "id"): facts.user.id,
                     ("user", "roles"): list(facts.user.roles),
                     ("recipe", "name"): facts.recipe_name,
-                    ("recipe", "within_envelope"): facts.recipe_within_envelope,
                 }[path]
             case _:
                 return self._aggregate(path[:2], path[2:])
+
+    def _is_within_envelope(self) -> bool:
+        envelope = self._facts.envelope
+        return envelope is not None and not any(outside(envelope, self._effects))
 
     def _aggregate(self, table: tuple[str, ...], rest: tuple[str, ...]) -> JsonValue:
         """A number, or a table of them filled with zeros for the catalogue's functions."""

@@ -12,6 +12,7 @@ from vardy_worker.ports import PlanFacts
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.base import JsonObject
+    from vardy_worker.contracts.envelope import Envelope
     from vardy_worker.contracts.functions import Catalogue
     from vardy_worker.contracts.job import JobRecord
     from vardy_worker.contracts.plan import Plan
@@ -104,5 +105,12 @@ def plan_facts(job: JobRecord, catalogue: Catalogue, user_window: EffectTotals |
         mode=job.submission.mode.value,
         catalogue=catalogue,
         recipe_name=job.submission.recipe or "",
+        envelope=_envelope(job, catalogue),
         user_window=user_window,
     )
+
+
+def _envelope(job: JobRecord, catalogue: Catalogue) -> Envelope | None:
+    """What the plan must stay within; None also where a function is not the one that was reviewed."""
+    recipe = job.recipe
+    return None if recipe is None or recipe.changed_functions(catalogue) else recipe.envelope

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from tests.support.rules import Court, call, email, payment, refund
+from vardy_worker.contracts.envelope import Envelope, FunctionEnvelope
 from vardy_worker.contracts.totals import EffectTotals
 
 BIG = 2**62 + 1
@@ -169,7 +170,8 @@ def test_totals_over_time_that_nobody_read_block(court: Court) -> None:
 def test_a_recipe_is_always_an_object(court: Court) -> None:
     assert court.matches("recipe.name == '' && !recipe.within_envelope", refund())
     when = "recipe.name == 'reminder' && recipe.within_envelope"
-    assert court.matches(when, refund(), recipe_name="reminder", recipe_within_envelope=True)
+    wide = Envelope(functions={"refund_payment": FunctionEnvelope(effects_max=1)})
+    assert court.matches(when, refund(), recipe_name="reminder", envelope=wide)
 
 
 @pytest.mark.parametrize("mode", ["execute", "plan"])
