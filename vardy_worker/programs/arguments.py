@@ -41,7 +41,8 @@ _NEVER_OBJECTS = FUNCTIONS | {
     "regex",
     "binary_expression",
 }
-_CALLS_BY_POSITION = ELEMENT_METHODS | COMPARING_METHODS | {"reduce", "reduceRight"}
+CALLS_BY_POSITION = ELEMENT_METHODS | COMPARING_METHODS | {"reduce", "reduceRight"}
+"""Methods of lists that call their callback with several arguments."""
 _DEPTH_MAX = 32
 _NUMERIC = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 
@@ -73,7 +74,7 @@ def _check_passed_on(subject: Subject, findings: Findings) -> None:
         arguments = reference.node.parent
         call = arguments.parent if arguments is not None and arguments.kind == "arguments" else None
         method = method_call(call) if call is not None else None
-        if spec is None or method is None or method[1] not in _CALLS_BY_POSITION:
+        if spec is None or method is None or method[1] not in CALLS_BY_POSITION:
             continue
         findings.add(
             "program.arguments_shape",
@@ -86,7 +87,7 @@ def _check_passed_on(subject: Subject, findings: Findings) -> None:
 
 def _check_call(call: Call, schema: JsonObject, findings: Findings) -> None:
     callee = call.node.get("function")
-    arguments = _spread_out(arguments_of(call.node))
+    arguments = spread_out(arguments_of(call.node))
     given = call.node.get("arguments")
     example = signature(call.name, schema)
     if given is not None and given.kind == "template_string":
@@ -109,7 +110,7 @@ def _check_call(call: Call, schema: JsonObject, findings: Findings) -> None:
         _check_object(call, argument, schema, findings)
 
 
-def _spread_out(arguments: list[Node]) -> list[Node]:
+def spread_out(arguments: list[Node]) -> list[Node]:
     """The arguments with `...[a, b]` as `a, b`; other spreads stay what they are."""
     found: list[Node] = []
     stack = list(reversed(arguments))

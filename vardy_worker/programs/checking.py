@@ -11,6 +11,7 @@ from vardy_worker.programs.characters import check_characters
 from vardy_worker.programs.codes import Findings
 from vardy_worker.programs.early_errors import check_depth, check_early_errors, check_grammar
 from vardy_worker.programs.forms import check_forms
+from vardy_worker.programs.judge_calls import check_judge_calls
 from vardy_worker.programs.run_shape import check_run
 from vardy_worker.programs.subject import is_global_object, subject_of
 from vardy_worker.programs.syntax import property_name
@@ -51,6 +52,7 @@ def check(
     check_names(subject, findings)
     check_capabilities(subject, findings)
     check_arguments(subject, findings)
+    check_judge_calls(subject, findings)
     check_awaited(subject, findings)
     check_write_results(subject, findings)
     return findings.sorted()

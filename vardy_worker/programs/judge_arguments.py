@@ -184,7 +184,7 @@ def _ai(args: JsonObject) -> AiCall | BadJudgeCall:
     if "data" not in args:
         problems.append(problem("/data", "is missing, or undefined", "any value"))
     asked = _option("ai", args, problems)
-    if asked is None:
+    if asked is None and isinstance(args.get("options") or {}, dict):
         problems.append(problem("/options/type", "is missing", TYPE_WANTED))
     schema = None if asked is None else _Types(problems).schema(asked, ("options", "type"))
     if problems or schema is None:

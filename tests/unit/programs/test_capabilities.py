@@ -204,7 +204,7 @@ def test_a_constant_keeps_its_value(codes: Codes) -> None:
 
 @pytest.mark.parametrize("name", sorted(JUDGE_GLOBALS))
 def test_the_judge_exists_only_where_it_is_on(codes: Codes, name: str) -> None:
-    body = f"return await {name}(['a'], ['b', 'c']);"
+    body = f"return await {name}(...params.given);"
 
     assert codes(body) == ["program.judge_off"]
     assert codes(body, judge=True) == []
