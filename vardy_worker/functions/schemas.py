@@ -23,7 +23,7 @@ _NAMED = frozenset({"properties", "$defs", "patternProperties"})
 _DATA = frozenset({"default", "const", "enum", "examples"})
 """Keywords whose values are data, not schemas."""
 
-_COMMENTS = frozenset({"title", "description", "examples", "deprecated"})
+COMMENTS = frozenset({"title", "description", "examples", "deprecated"})
 """Keywords that change no call, so they may be mended without a new version."""
 
 
@@ -49,8 +49,8 @@ def version_of(function: Registered) -> str:
     return sha256_json(
         {
             "kind": function.kind.value,
-            "input": without(function.input_schema, _COMMENTS),
-            "output": without(function.output_schema, _COMMENTS),
+            "input": without(function.input_schema, COMMENTS),
+            "output": without(function.output_schema, COMMENTS),
             "timeout_seconds": options.timeout_seconds,
             "roles": list(options.roles),
             "idempotent": options.idempotent,
