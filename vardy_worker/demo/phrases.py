@@ -12,7 +12,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+
+from vardy_worker.demo.questions import answer_to_question, question_in
+from vardy_worker.demo.texts import program, shorten, tagged
 
 NUMBER = r"\d{1,9}"
 AMOUNT = r"\d{1,7}(?:\.\d{1,2})?"
@@ -133,25 +135,24 @@ PHRASES: tuple[Phrase, ...] = (
 
 
 def answer_to(messages: list[tuple[str, str]]) -> Answer:
-    """The answer to a conversation of (role, content), by its request and its turn."""
+    """The answer to a conversation of (role, content), by its request or question and its turn."""
+    question = question_in(messages)
+    if question is not None:
+        return Answer(answer_to_question(question, messages))
     request = request_in(messages)
     if request is None:
         return Answer(refusal("nothing I can find"))
     turn = sum(1 for role, _ in messages if role == "assistant")
     found = _find(request)
     if found is None:
-        return Answer(refusal(f"“{_shorten(request)}”"))
+        return Answer(refusal(f"“{shorten(request)}”"))
     phrase, values = found
-    return Answer(_filled(phrase.answers[min(turn, len(phrase.answers) - 1)], values))
+    return Answer(program(phrase.answers[min(turn, len(phrase.answers) - 1)], values))
 
 
 def request_in(messages: list[tuple[str, str]]) -> str | None:
     """The request that a program prompt carries between its `<request>` tags."""
-    for role, content in messages:
-        start, end = content.find("<request>"), content.rfind("</request>")
-        if role == "user" and 0 <= start < end:
-            return content[start + len("<request>") : end].strip()
-    return None
+    return tagged(messages, "request")
 
 
 def refusal(request: str) -> str:
@@ -182,22 +183,3 @@ def _regex(pattern: str) -> re.Pattern[str]:
         word = "(?:agent )?" if name == "agent" else ""
         regex += f"{word}(?P<{name}>{KINDS.get(name, NUMBER)}){re.escape(text)}"
     return re.compile(regex)
-
-
-@cache
-def _answer_text(name: str) -> str:
-    return resources.files("vardy_worker.demo").joinpath("answers", name).read_text(encoding="utf-8")
-
-
-def _filled(name: str, values: dict[str, str]) -> str:
-    text = _answer_text(name)
-    for key, value in values.items():
-        # A number written 007 would be octal in JavaScript.
-        text = text.replace("{{" + key + "}}", value.lstrip("0") or "0")
-    if not name.endswith(".js"):
-        return text
-    return f"```javascript\n{text.strip()}\n```\n"
-
-
-def _shorten(text: str, length: int = 200) -> str:
-    return text if len(text) <= length else text[:length] + "…"

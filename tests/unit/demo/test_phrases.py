@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from vardy_worker.demo.phrases import PHRASES, Phrase, answer_to, request_in
+from vardy_worker.demo.questions import QUESTIONS
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "prompts.md"
 ANSWERS = resources.files("vardy_worker.demo").joinpath("answers")
@@ -32,6 +33,7 @@ def test_each_phrase_answers_its_own_example(phrase: Phrase) -> None:
 
 def test_every_answer_file_belongs_to_a_phrase() -> None:
     named = {name for phrase in PHRASES for name in phrase.answers}
+    named |= {name for question in QUESTIONS for name in question.programs}
     assert named == {file.name for file in ANSWERS.iterdir()}
 
 
@@ -73,3 +75,5 @@ def test_the_document_lists_every_phrase() -> None:
     document = DOCUMENT.read_text(encoding="utf-8")
     for phrase in PHRASES:
         assert f"| {phrase.example} | {phrase.shows} |" in document
+    for question in QUESTIONS:
+        assert f"| {question.text} | {question.shows} |" in document
