@@ -53,6 +53,7 @@ def is_discarded(error: ErrorInfo | None) -> bool:
 JOB_ERRORS: Mapping[str, Status] = MappingProxyType(
     {
         "generation.no_program": Status.GENERATION_ERROR,
+        "generation.no_answer": Status.GENERATION_ERROR,
         "generation.truncated": Status.GENERATION_ERROR,
         "generation.program_too_large": Status.GENERATION_ERROR,
         "generation.model_unavailable": Status.GENERATION_ERROR,
@@ -78,6 +79,10 @@ JOB_ERRORS: Mapping[str, Status] = MappingProxyType(
         "execution.value": Status.EXECUTION_ERROR,
         "execution.placeholder": Status.EXECUTION_ERROR,
         "execution.missing": Status.EXECUTION_ERROR,
+        "execution.judge_not_configured": Status.EXECUTION_ERROR,
+        "execution.judge_budget": Status.EXECUTION_ERROR,
+        "execution.judge_unavailable": Status.EXECUTION_ERROR,
+        "execution.judge_bad_answer": Status.EXECUTION_ERROR,
         "execution.sandbox_lost": Status.EXECUTION_ERROR,
         "execution.poison": Status.EXECUTION_ERROR,
         "execution.internal": Status.EXECUTION_ERROR,

@@ -151,6 +151,13 @@ class CallSummary(Contract):
     code: str = ""
 
 
+class ValueShape(Contract):
+    """The shape of a value that may have surprised a program: never the value (`prompts.shape_of`)."""
+
+    label: str = Field(description="what it is, in Vardy's words, e.g. `list_orders returned`")
+    shape: str
+
+
 class EffectDraft(Contract):
     """A recorded write before the plan is made. `args` are validated and canonical."""
 

@@ -14,20 +14,19 @@ from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.base import sha256_text
 from vardy_worker.contracts.errors import JOB_ERRORS, ErrorInfo
-from vardy_worker.contracts.job import Attempt, Usage
+from vardy_worker.contracts.job import Attempt
 from vardy_worker.contracts.program import NoProgram, Program
 from vardy_worker.contracts.status import Stage, Status
-from vardy_worker.logs import get_logger
+from vardy_worker.pipeline.asking import ask, asked_fields, checked, prepare_to_ask
 from vardy_worker.programs import check, extract
 from vardy_worker.prompts import FailedTry
-from vardy_worker.stages.generate import Generated, GenerateInput, GenerationFailed, generate
+from vardy_worker.stages.generate import GenerateInput
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.recipe import Recipe
     from vardy_worker.pipeline.in_hand import JobInHand
     from vardy_worker.stages.execute import NotExecuted
-
-log = get_logger(__name__)
+    from vardy_worker.stages.generate import Generated
 
 
 def recipe_program(work: JobInHand, recipe: Recipe) -> Program | None:
@@ -65,11 +64,12 @@ def generate_program(work: JobInHand, *, failed: NotExecuted | None = None) -> P
         tries.append(_failed_run(work.job.program, failed))
         left = work.limits.generation_attempts
         work.remember_attempt(Attempt(text=work.job.program.source, error=failed.error))
-    work.parts.leases.relength(work.hold, lease_ms=int(work.parts.settings.generate_lease_seconds * 1000))
+    prepare_to_ask(work)
     if work.job.stage is not Stage.GENERATE:
         work.enter(Stage.GENERATE, {"attempts": work.job.attempts})
     while left > 0:
-        answer = _ask(work, tuple(tries))
+        request = work.job.submission.request or ""
+        answer = ask(work, GenerateInput(**asked_fields(work), request=request, failed=tuple(tries)))
         if isinstance(answer, ErrorInfo):
             work.settle(JOB_ERRORS[answer.code], error=answer)
             return None
@@ -83,40 +83,6 @@ def generate_program(work: JobInHand, *, failed: NotExecuted | None = None) -> P
     last = tries[-1].error
     work.settle(JOB_ERRORS[last.code], error=last)
     return None
-
-
-def _ask(work: JobInHand, tries: tuple[FailedTry, ...]) -> Generated | ErrorInfo:
-    settings, submission = work.parts.settings, work.job.submission
-    started = work.parts.clock.monotonic()
-    outcome = generate(
-        work.parts.model,
-        GenerateInput(
-            job_id=work.job.id,
-            request=submission.request or "",
-            params=submission.params,
-            catalogue=work.catalogue,
-            limits=work.limits,
-            failed=tries,
-            model=settings.model,
-            fallbacks=settings.model_fallbacks,
-            timeout_seconds=settings.model_timeout_seconds,
-            retries=settings.model_retries,
-        ),
-    )
-    work.note_time("generate", (work.parts.clock.monotonic() - started) * 1000)
-    if isinstance(outcome, GenerationFailed):
-        return outcome.error
-    usage = work.job.usage
-    total = usage.plus(outcome.reply.usage)
-    work.remember_usage(Usage(**total.model_dump(), model=outcome.reply.model, judge=usage.judge))
-    log.info(
-        "run.generated",
-        model=outcome.reply.model,
-        prompt=outcome.prompt_version,
-        finish_reason=outcome.reply.finish_reason,
-        completion_tokens=outcome.reply.usage.completion_tokens,
-    )
-    return outcome
 
 
 def _read(work: JobInHand, generated: Generated, *, attempt: int) -> Program | Attempt:
@@ -134,26 +100,10 @@ def _read(work: JobInHand, generated: Generated, *, attempt: int) -> Program | A
         if isinstance(extracted, NoProgram):
             error = ErrorInfo(code=extracted.code, message=extracted.message, details=extracted.details)
             return Attempt(text=said, error=error)
-        findings = check(extracted.source, work.catalogue, line_map=extracted.line_map)
+        program, problem = checked(work, extracted, attempts=attempt, prompt=generated.prompt_version)
     finally:
         work.note_time("validate", (work.parts.clock.monotonic() - started) * 1000)
-    errors = [finding for finding in findings if finding.severity == "error"]
-    if errors:
-        first = errors[0]
-        message = f"The program does not pass the checks: line {first.line}, column {first.column}: {first.message}"
-        if len(errors) > 1:
-            message += f" ({len(errors) - 1} more)"
-        details = {"findings": [finding.model_dump(mode="json") for finding in errors]}
-        error = ErrorInfo(code="validation.program", message=message, details=details)
-        return Attempt(text=said, error=error, findings=findings)
-    return Program(
-        source=extracted.source,
-        sha256=sha256_text(extracted.source),
-        line_map=extracted.line_map,
-        attempts=attempt,
-        prompt=generated.prompt_version,
-        warnings=findings,
-    )
+    return program if problem is None else Attempt(text=said, error=problem, findings=program.warnings)
 
 
 def _accept(work: JobInHand, program: Program) -> Program:

@@ -135,6 +135,10 @@ class JobInHand:
         updated = timings.model_copy(update={name: round(before + spent_ms, 3)})
         self.job = self.job.model_copy(update={"timings": updated})
 
+    def note_queued(self) -> None:
+        """The time until the job was first claimed; written with the next change."""
+        self.note_time("queued", max((self.job.started_at_ms or 0) - self.job.created_at_ms, 0))
+
     def remember_attempt(self, attempt: Attempt) -> None:
         """Adds an answer that did not do; written with the next change."""
         self.job = self.job.model_copy(update={"attempts": (*self.job.attempts, attempt)})
@@ -143,10 +147,10 @@ class JobInHand:
         """What the model calls took so far; written with the next change."""
         self.job = self.job.model_copy(update={"usage": usage})
 
-    def enter(self, stage: Stage, fields: dict[str, object] | None = None) -> None:
-        """Writes the stage that is entered, with whatever else is known by now."""
+    def enter(self, stage: Stage, fields: dict[str, object] | None = None, *, also: tuple[Event, ...] = ()) -> None:
+        """Writes the stage that is entered, with whatever else is known by now, and tells of that too."""
         event = Event(type="stage", data={"stage": stage.value}, at_ms=self.parts.clock.now_ms())
-        self.write({**(fields or {}), "stage": stage}, to=Status.RUNNING, events=(event,))
+        self.write({**(fields or {}), "stage": stage}, to=Status.RUNNING, events=(*also, event))
 
     def write(
         self,
@@ -206,7 +210,7 @@ class JobInHand:
             "run.ended",
             status=to,
             code=error.code if error else "",
-            calls=len(self.job.calls),
+            calls=len(self.job.calls) + sum(len(each.calls) for each in self.job.rounds),
             prompt_tokens=self.job.usage.prompt_tokens,
             execute_ms=self.job.timings.execute,
         )

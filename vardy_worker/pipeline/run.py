@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.errors import FenceLost, NotConfirmed, SettingsError, StoreUnavailable
 from vardy_worker.contracts.ids import new_id
+from vardy_worker.contracts.job import JobKind
 from vardy_worker.contracts.status import Status
 from vardy_worker.logs import get_logger
+from vardy_worker.pipeline.explore import explore_job
 from vardy_worker.pipeline.in_hand import JobInHand
 from vardy_worker.pipeline.to_plan import run_job
 from vardy_worker.ports import Claimed
@@ -84,7 +86,10 @@ def _advance(work: JobInHand, *, deliveries: int) -> None:
         work.give_up()
         return
     try:
-        run_job(work)
+        if work.job.kind is JobKind.EXPLORE:
+            explore_job(work)
+        else:
+            run_job(work)
     except (FenceLost, StoreUnavailable, SettingsError):
         raise
     except Exception:

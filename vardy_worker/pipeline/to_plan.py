@@ -36,8 +36,7 @@ log = get_logger(__name__)
 
 def run_job(work: JobInHand) -> None:
     """Takes a claimed `run` job to its next status."""
-    queued_ms = max((work.job.started_at_ms or 0) - work.job.created_at_ms, 0)
-    work.note_time("queued", queued_ms)
+    work.note_queued()
     problem = _bad_submission(work)
     if problem is not None:
         work.settle(Status.VALIDATION_BLOCKED, error=problem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from vardy_worker.programs.entries import outside_functions, read_offers, top_functions
@@ -26,6 +27,23 @@ TIER_BROKEN = 0.5
 TIER_NONE = 0.0
 
 
+class Place(Enum):
+    """Where in a text a stretch stands, which says how much it is meant to be run."""
+
+    WHOLE = auto()
+    """The text is nothing else."""
+    SCRIPT = auto()
+    """A fence that says it holds JavaScript or TypeScript."""
+    FENCE = auto()
+    """Any other fence."""
+    JSON = auto()
+    """A text inside of JSON."""
+    PROSE = auto()
+    """Lines of their own, beside prose."""
+    SPAN = auto()
+    """A few words inside of a sentence."""
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A stretch that may be the program. `tier` ranks how much it looks like one."""
@@ -34,6 +52,7 @@ class Candidate:
     tier: float
     parsed: bool
     closed: bool
+    place: Place
 
 
 def _is_skeleton(names: Names) -> bool:

@@ -27,6 +27,7 @@ from vardy_worker.programs.candidates import (
     TIER_STATEMENTS,
     TIER_WAITING,
     Candidate,
+    Place,
     tier_of,
 )
 from vardy_worker.programs.disguises import (
@@ -53,9 +54,10 @@ from vardy_worker.programs.thinking import without_thinking
 from vardy_worker.programs.typescript import strip_types
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
-_CUT_REASONS = frozenset({"length", "max_tokens"})
+CUT_REASONS = frozenset({"length", "max_tokens"})
+"""Finish reasons that say that the text was cut off."""
 _SAID_CHARS_MAX = 2000
 _PARSES_MAX = 100
 _PARSED_CHARS_MAX = 1024 * 1024
@@ -116,8 +118,8 @@ class _Reader:
         """All stretches of a text that may be its program, in order."""
         inner = unwrap_json(sheet)
         if inner is not None:
-            inside = self.candidates(inner)
-            return inside if any(c.tier > TIER_NONE for c in inside) else [_broken(inner, closed=True)]
+            inside = self._of_json(inner)
+            return inside if any(c.tier > TIER_NONE for c in inside) else [_broken(inner, Place.JSON, closed=True)]
         patched = applied_patch(sheet)
         if patched is not None:
             return self.candidates(patched)
@@ -128,19 +130,23 @@ class _Reader:
         one_line = unescaped(sheet)
         if one_line is not None:
             return self.candidates(one_line)
-        bare = self._of_bare_text(_outside(sheet, blocks))
+        bare = self._of_bare_text(_outside(sheet, blocks), alone=not blocks)
         if bare is not None:
             return [*found, *bare]
         for span in spans(sheet):
             plain = self.plain(span)
             if plain is not None and tier_of(parse_javascript(plain.text)) == TIER_RUN:
-                return [*found, Candidate(plain, TIER_RUN, parsed=True, closed=True)]
+                place = Place.WHOLE if sheet.text.strip().strip("`") == plain.text.strip() else Place.SPAN
+                return [*found, Candidate(plain, TIER_RUN, parsed=True, closed=True, place=place)]
         unquoted = _SPAN.sub("", sheet.text)
         if not blocks and _RUN_WORD.search(unquoted) and _BROKEN_CODE.search(unquoted):
             found.extend(self._broken_text(sheet))
         return found
 
-    def _of_bare_text(self, sheet: Sheet) -> list[Candidate] | None:
+    def _of_json(self, inner: Sheet) -> list[Candidate]:
+        return [replace(c, place=Place.JSON) if c.place is Place.WHOLE else c for c in self.candidates(inner)]
+
+    def _of_bare_text(self, sheet: Sheet, *, alone: bool) -> list[Candidate] | None:
         """The code in a text without fences; empty when it is only a part of what is too large."""
         for region in bare_regions(without_label(without_tags(sheet))):
             plain = self.plain(region)
@@ -149,13 +155,15 @@ class _Reader:
             if plain is not None and tier > TIER_NONE:
                 if len(sheet.text.encode()) > self._bytes_max and not _is_prose(sheet, region):
                     return []
-                return [Candidate(plain, tier, parsed=True, closed=False)]
+                whole = alone and not _leaves_out(sheet, region)
+                place = Place.WHOLE if whole else Place.PROSE
+                return [Candidate(plain, tier, parsed=True, closed=False, place=place)]
         return None
 
     def _of_block(self, block: Block) -> list[Candidate]:
         inner = unwrap_json(block.sheet)
         if inner is not None:
-            return self.candidates(inner)
+            return self._of_json(inner)
         if block.label in DIFF_LABELS:
             block = replace(block, sheet=applied_diff(block.sheet))
         plain = self.plain(without_label(block.sheet), typescript=block.label in TYPESCRIPT_LABELS)
@@ -165,7 +173,8 @@ class _Reader:
         tier = tier_of(tree)
         if block.label not in SCRIPT_LABELS and tier < TIER_RUN:
             return []
-        return [Candidate(_dedent_templates(plain, tree, block.indent), tier, parsed=True, closed=block.closed)]
+        program = _dedent_templates(plain, tree, block.indent)
+        return [Candidate(program, tier, parsed=True, closed=block.closed, place=_place_of(block))]
 
     def _of_broken(self, block: Block) -> list[Candidate]:
         """A block that does not parse: its program when only prose stands beside it, else all of it."""
@@ -173,14 +182,14 @@ class _Reader:
         for region in bare_regions(block.sheet) if small else ():
             plain = self.plain(region) if region.lines and _is_prose(block.sheet, region) else None
             if plain is not None and tier_of(parse_javascript(plain.text)) == TIER_RUN:
-                return [Candidate(plain, TIER_RUN, parsed=True, closed=block.closed)]
-        return [_broken(block.sheet, closed=block.closed)] if block.label in SCRIPT_LABELS else []
+                return [Candidate(plain, TIER_RUN, parsed=True, closed=block.closed, place=_place_of(block))]
+        return [_broken(block.sheet, _place_of(block), closed=block.closed)] if block.label in SCRIPT_LABELS else []
 
     def _broken_text(self, sheet: Sheet) -> list[Candidate]:
         """Code without fences that does not parse: from its first line of code on."""
         regions = list(bare_regions(sheet))
         chosen = regions[1] if len(regions) > 1 else regions[0]
-        return [_broken(chosen, closed=False)] if len(chosen.text.encode()) <= self._bytes_max else []
+        return [_broken(chosen, Place.PROSE, closed=False)] if len(chosen.text.encode()) <= self._bytes_max else []
 
 
 def _is_plain(sheet: Sheet | None) -> bool:
@@ -196,11 +205,23 @@ def _has_markup(tree: Tree) -> bool:
     )
 
 
-def _is_prose(whole: Sheet, region: Sheet) -> bool:
-    """Whether what a stretch leaves out of a block has no sign of code."""
-    left = [
+def _place_of(block: Block) -> Place:
+    return Place.SCRIPT if block.label and block.label in SCRIPT_LABELS else Place.FENCE
+
+
+def _lines_left_out(whole: Sheet, region: Sheet) -> list[str]:
+    return [
         line for line, number in zip(whole.text.split("\n"), whole.lines, strict=True) if number not in region.lines
     ]
+
+
+def _leaves_out(whole: Sheet, region: Sheet) -> bool:
+    return any(line.strip() for line in _lines_left_out(whole, region))
+
+
+def _is_prose(whole: Sheet, region: Sheet) -> bool:
+    """Whether what a stretch leaves out of a block has no sign of code."""
+    left = _lines_left_out(whole, region)
     return (
         bool(left)
         and not any(sign in line for line in left for sign in "{};=")
@@ -208,11 +229,11 @@ def _is_prose(whole: Sheet, region: Sheet) -> bool:
     )
 
 
-def _broken(sheet: Sheet, *, closed: bool) -> Candidate:
-    text = sheet.text
-    if not _CODE_WORDS.search(text):
-        return Candidate(sheet, TIER_NONE, parsed=False, closed=closed)
-    return Candidate(sheet, TIER_BROKEN_RUN if _RUN_WORD.search(text) else TIER_BROKEN, parsed=False, closed=closed)
+def _broken(sheet: Sheet, place: Place, *, closed: bool) -> Candidate:
+    tier = TIER_NONE
+    if _CODE_WORDS.search(sheet.text):
+        tier = TIER_BROKEN_RUN if _RUN_WORD.search(sheet.text) else TIER_BROKEN
+    return Candidate(sheet, tier, parsed=False, closed=closed, place=place)
 
 
 def _outside(sheet: Sheet, blocks: list[Block]) -> Sheet:
@@ -248,7 +269,12 @@ def _dedent_templates(sheet: Sheet, tree: Tree, indent: int) -> Sheet:
 
 
 def extract(
-    text: str, *, finish_reason: str = "stop", program_bytes_max: int, functions: Collection[str] = ()
+    text: str,
+    *,
+    finish_reason: str = "stop",
+    program_bytes_max: int,
+    functions: Collection[str] = (),
+    is_meant: Callable[[Candidate], bool] = lambda _: True,
 ) -> Extracted | NoProgram:
     """The program in a model's text, or why there is none.
 
@@ -257,17 +283,21 @@ def extract(
     above `program_bytes_max` is refused before it is parsed. A stretch that is clearly
     meant as the program but does not parse is returned as it is, so that `check` can point
     to the place. Helpers in fences of their own are joined to the one with `run`, unless they
-    define one of the registered `functions` that the caller names. Time is linear in the
-    length of the text, within a fixed budget of parses.
+    define one of the registered `functions` that the caller names. Where a text need not
+    hold a program at all, `is_meant` says which stretches are meant to be run; when none
+    is, there is no program. Time is linear in the length of the text, within a fixed
+    budget of parses.
     """
     written = Sheet.of(plain_lines(text.removeprefix("\ufeff")))
     sheet = without_hashbang(without_tokens(written))
     spoken = without_thinking(sheet)
     reader = _Reader(program_bytes_max)
-    cut = finish_reason.lower() in _CUT_REASONS
+    cut = finish_reason.lower() in CUT_REASONS
     found = reader.candidates(spoken.sheet)
     if all(c.tier == TIER_NONE for c in found) and spoken.open_ended and not cut:
         found = reader.candidates(sheet)
+    if found and not any(is_meant(candidate) for candidate in found):
+        return _truncated(text) if cut else _nothing(text)
     if cut and _is_cut_program(found):
         return _truncated(text)
     lost = [candidate for candidate in found if cut and not candidate.closed]

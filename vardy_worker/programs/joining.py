@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vardy_worker.programs.candidates import (
@@ -47,7 +48,7 @@ def steps_joined(found: Sequence[Candidate]) -> Candidate | None:
         whole = step.sheet if whole is None else whole.join(step.sheet)
     if whole is None or len(steps) == 1:
         return None
-    return Candidate(whole, TIER_WAITING, parsed=True, closed=steps[-1].closed)
+    return Candidate(whole, TIER_WAITING, parsed=True, closed=steps[-1].closed, place=steps[-1].place)
 
 
 def statements_with_helpers(found: Sequence[Candidate]) -> Candidate | None:
@@ -131,7 +132,7 @@ def _joined(chosen: Candidate, parts: list[Candidate], modules: dict[str, Node],
         whole = whole.join(sheet)
     if not is_javascript(whole.text) or analyse(parse_javascript(whole.text)).clashes:
         return chosen
-    return Candidate(whole, chosen.tier, parsed=True, closed=all(part.closed for part in parts))
+    return replace(chosen, sheet=whole, parsed=True, closed=all(part.closed for part in parts))
 
 
 def _names(candidate: Candidate) -> Names:

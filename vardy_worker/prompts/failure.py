@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.base import pointer_parts
+from vardy_worker.contracts.judge import JUDGE_FUNCTIONS
 from vardy_worker.programs.globals import MISSING_GLOBALS, MISSING_METHODS
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ SENTENCES: Mapping[str, str] = MappingProxyType(
     {
         "generation.no_program": "Your answer held no program that defines `async function run(params)`. "
         "If the request cannot be done with these functions, say again in one sentence what is missing.",
+        "generation.no_answer": "Your text was no answer: it was empty, too long, or a program where none can run "
+        "any more.",
         "generation.truncated": "Your answer was cut off by the length limit. Write a much shorter program, "
         "without comments.",
         "generation.program_too_large": "Your program is too large. Write a shorter one, without data inside.",
@@ -53,6 +56,12 @@ SENTENCES: Mapping[str, str] = MappingProxyType(
         "execution.placeholder": "The program used the result of a write as if it existed. It may only be passed "
         "on as an argument of a later write, or be returned.",
         "execution.missing": "The program used something that does not exist here.",
+        "execution.judge_budget": "The program asked the judge for more than is left of its budget. Filter in code "
+        "first, judge fewer or shorter texts, and give all of them to one call.",
+        "execution.judge_unavailable": "The judge cannot be reached now. Answer without `classify` and `ai` if that "
+        "can be done.",
+        "execution.judge_bad_answer": "`ai` gave no value of the type that was asked for. Ask for a simpler type, or "
+        "say in the instruction what each field holds.",
         "function.failed": "A function call failed.",
         "function.crashed": "A function call failed.",
         "function.timeout": "A function call took too long.",
@@ -67,6 +76,8 @@ GENERAL_SENTENCE = "The program did not run to its end."
 ERROR_NAMES = frozenset(
     {"Error", "TypeError", "ReferenceError", "RangeError", "SyntaxError", "AggregateError", "URIError", "EvalError"}
 )
+
+_JUDGE_ARGUMENTS = frozenset({"texts", "labels", "options", "instructions", "instruction", "data", "type"})
 
 _WORD = r"([A-Za-z_$][\w$]*)"
 _ENGINE_MESSAGES = tuple(
@@ -89,7 +100,7 @@ def sentence_of(error: ErrorInfo, program: str, catalogue: Catalogue) -> str:
     """What was wrong, with the limit or the engine's message where that is free of data."""
     parts = [SENTENCES.get(error.code, GENERAL_SENTENCE)]
     function = error.details.get("function")
-    if isinstance(function, str) and catalogue.get(function) is not None:
+    if isinstance(function, str) and is_callable(function, catalogue):
         parts.append(f"It was a call of `{function}`.")
     limit, value = error.details.get("limit_value"), error.details.get("value")
     if isinstance(limit, int | float) and limit > 0:
@@ -114,11 +125,18 @@ def problems_of(error: ErrorInfo, program: str, catalogue: Catalogue) -> list[st
     """The wrong arguments of a call: which, and what was expected there."""
     problems = error.details.get("problems")
     function = error.details.get("function")
-    spec = catalogue.get(function) if isinstance(function, str) else None
-    if error.code != "validation.arguments" or not isinstance(problems, list) or spec is None:
+    if error.code != "validation.arguments" or not isinstance(problems, list) or not isinstance(function, str):
         return []
-    known = property_names(spec.input_schema)
+    if not is_callable(function, catalogue):
+        return []
+    spec = catalogue.get(function)
+    known = _JUDGE_ARGUMENTS if spec is None else property_names(spec.input_schema)
     return [_problem(problem, known, program) for problem in problems if isinstance(problem, dict)]
+
+
+def is_callable(name: str, catalogue: Catalogue) -> bool:
+    """Whether programs may know the name: a function's, or one of the judge's."""
+    return name in JUDGE_FUNCTIONS or catalogue.get(name) is not None
 
 
 def property_names(schema: JsonValue) -> frozenset[str]:

@@ -46,27 +46,38 @@ def program_prompt(
 
 def _system(catalogue: Catalogue, limits: Limits, *, judge: bool) -> str:
     writes = any(spec.kind is FunctionKind.WRITE for spec in catalogue.functions)
-    example = example_program(catalogue)
-    parts = {"writes" if writes else "no_writes"}
-    parts |= {"judge"} if judge else set()
-    parts |= {"example"} if example else set()
+    parts = frozenset({"writes" if writes else "no_writes"}) | described_parts(catalogue, judge=judge)
+    return template("program").fill(described(catalogue, limits), parts=parts)
+
+
+def described_parts(catalogue: Catalogue, *, judge: bool) -> frozenset[str]:
+    """The optional parts of a system message that depend on functions and judge."""
+    given = {"judge": judge, "example": bool(catalogue.functions)}
+    return frozenset(name for name, is_there in given.items() if is_there)
+
+
+def described(catalogue: Catalogue, limits: Limits) -> dict[str, str]:
+    """The values of a system message: functions, an example, and limits as numbers."""
     declarations = declarations_for(catalogue) or "// There are no functions."
-    values = {
+    return {
         "declarations": fenced(declarations, "typescript"),
-        "example": fenced(example, "javascript"),
-        **{name: _number(getattr(limits, name)) for name in SHOWN_LIMITS},
+        "example": fenced(example_program(catalogue), "javascript"),
+        **{name: limit_text(getattr(limits, name)) for name in SHOWN_LIMITS},
     }
-    return template("program").fill(values, parts=frozenset(parts))
 
 
-def _number(value: float) -> str:
+def limit_text(value: float) -> str:
+    """A number as prompts have it."""
     # 30 and 30.0 are the same limit, and must be the same text in the stable prefix.
     return f"{int(value):,}" if value == int(value) else f"{value:,}"
 
 
 def _user(request: str, params: JsonObject) -> str:
+    return f"<request>\n{request.strip()}\n</request>\n\n{params_text(params)}"
+
+
+def params_text(params: JsonObject) -> str:
+    """The shape of the params, as prompts have it."""
     return (
-        f"<request>\n{request.strip()}\n</request>\n\n"
-        "The shape of `params`; its values are there when the program runs:\n"
-        f"<params>\n{shape_of(params)}\n</params>\n"
+        f"The shape of `params`; its values are there when the program runs:\n<params>\n{shape_of(params)}\n</params>\n"
     )

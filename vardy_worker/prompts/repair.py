@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
 from vardy_worker.contracts.base import Contract
 from vardy_worker.contracts.errors import ErrorInfo
-from vardy_worker.contracts.execution import CallSummary
+from vardy_worker.contracts.execution import CallSummary, ValueShape
 from vardy_worker.contracts.model import Message
 from vardy_worker.contracts.program import Finding
 from vardy_worker.programs import excerpt
-from vardy_worker.prompts.failure import place_of, problems_of, sentence_of
+from vardy_worker.prompts.failure import is_callable, place_of, problems_of, sentence_of
 from vardy_worker.prompts.template import fenced, template
 
 if TYPE_CHECKING:
@@ -28,13 +26,6 @@ FINDINGS_SHOWN = 20
 NO_ANSWER = "(no text)"
 
 _CUT = frozenset({"generation.truncated", "generation.program_too_large"})
-
-
-class ValueShape(Contract):
-    """The shape of a value that may have surprised the program: never the value (`shape_of`)."""
-
-    label: str = Field(description="what it is, in Vardy's words, e.g. `list_orders returned`")
-    shape: str
 
 
 class FailedTry(Contract):
@@ -69,12 +60,14 @@ def repair_prompt(
     """
     messages = list(prompt)
     for failed in tries:
-        messages.append(Message(role="assistant", content=_answer(failed)))
-        messages.append(Message(role="user", content=_complaint(failed, catalogue)))
+        messages.append(Message(role="assistant", content=answer_of(failed)))
+        values, parts = complaint(failed, catalogue)
+        messages.append(Message(role="user", content=template("repair").fill(values, parts=parts)))
     return tuple(messages)
 
 
-def _answer(failed: FailedTry) -> str:
+def answer_of(failed: FailedTry) -> str:
+    """What the model wrote, as it is sent back to it; in part where it was long, or cut itself."""
     text = failed.text.strip() or (fenced(failed.source, "javascript") if failed.source else "")
     most = CUT_ANSWER_CHARACTERS_MAX if failed.error.code in _CUT else ANSWER_CHARACTERS_MAX
     if len(text) > most:
@@ -82,7 +75,8 @@ def _answer(failed: FailedTry) -> str:
     return text or NO_ANSWER
 
 
-def _complaint(failed: FailedTry, catalogue: Catalogue) -> str:
+def complaint(failed: FailedTry, catalogue: Catalogue) -> tuple[dict[str, str], frozenset[str]]:
+    """The values and the parts of a text that says what was wrong."""
     place = place_of(failed.error)
     program = failed.text or failed.source
     values = {
@@ -95,7 +89,7 @@ def _complaint(failed: FailedTry, catalogue: Catalogue) -> str:
         "shapes": "\n".join(f"- {shape.label}: {shape.shape}" for shape in failed.shapes),
     }
     parts = frozenset(name for name in ("findings", "excerpt", "problems", "calls", "shapes") if values[name])
-    return template("repair").fill(values, parts=parts)
+    return values, parts
 
 
 def _errors_first(findings: tuple[Finding, ...]) -> list[Finding]:
@@ -111,7 +105,7 @@ def _finding(finding: Finding, failed: FailedTry) -> str:
 
 
 def _calls(calls: tuple[CallSummary, ...], catalogue: Catalogue) -> str:
-    counted = Counter((call.function, call.ok, call.code) for call in calls if catalogue.get(call.function))
+    counted = Counter((call.function, call.ok, call.code) for call in calls if is_callable(call.function, catalogue))
     return "\n".join(
         f"- {function}: {count} {'call' if count == 1 else 'calls'}, {'done' if ok else f'failed ({code})'}"
         for (function, ok, code), count in counted.items()

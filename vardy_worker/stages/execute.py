@@ -19,11 +19,12 @@ from vardy_worker.contracts.execution import (
     Stopped,
     StopProgram,
     Threw,
+    ValueShape,
 )
 from vardy_worker.contracts.functions import FunctionKind
 from vardy_worker.contracts.job import ConsoleRecord
 from vardy_worker.ports import BadArguments, CallFailed, CallOk, CallUnknown, FunctionCall
-from vardy_worker.prompts import ValueShape, property_names, shape_of
+from vardy_worker.prompts import property_names, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,7 +26,10 @@ UPDATE = "VARDY_UPDATE_SNAPSHOTS"
 
 SENT_TEXTS = {
     ("program", "1"): "b2d8df4682ce49ed91316435baf62ffece491173eb733de7f29612180f85a3d6",
-    ("repair", "1"): "d508e23a8105cbd672c310b8845f0e3b6624bd48a11b889157e79aa5c1a10896",
+    ("repair", "2"): "80e947e762b04057c2a7d7d8012cc152f80c8374bcaa6e60d772abe95ef0f6f7",
+    ("explore", "1"): "86eaaf437eaf649a8c0219968d6362f019459bc2573811900cc5f3c5e2f7ff53",
+    ("round", "1"): "899dfa8ef4d806fb86eb4900c05f12fbd5bc07efd007267d304bfabbf60bdaf2",
+    ("round_failed", "1"): "bf5622d98de6dae5e68d58f0a7e386e85b9816c32743c3c8baea937b5e10bd92",
 }
 """The SHA-256 of what each version of a prompt sends. A changed text needs a new version."""
 

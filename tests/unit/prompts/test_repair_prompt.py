@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from vardy_worker.contracts.errors import JOB_ERRORS, ErrorInfo
-from vardy_worker.contracts.execution import CallSummary
+from vardy_worker.contracts.execution import CallSummary, ValueShape
 from vardy_worker.contracts.limits import Limits
 from vardy_worker.contracts.program import Finding
-from vardy_worker.prompts import FailedTry, ValueShape, program_prompt, repair_prompt, shape_of
+from vardy_worker.prompts import FailedTry, program_prompt, repair_prompt, shape_of
 from vardy_worker.prompts.failure import GENERAL_SENTENCE, SENTENCES
 
 if TYPE_CHECKING:
@@ -148,6 +148,7 @@ def test_every_error_of_generation_validation_and_execution_has_its_sentence() -
         "generation.model_rejected",
         "generation.not_configured",
         "validation.recipe",
+        "execution.judge_not_configured",
         "execution.sandbox_lost",
         "execution.poison",
         "execution.internal",

@@ -60,7 +60,7 @@ def test_failed_answers_go_into_a_repair() -> None:
     failed = FailedTry(text="Sorry.", error=ErrorInfo(code="generation.no_program", message="m"))
     outcome = generate(model, given(failed=(failed,)))
     assert isinstance(outcome, Generated)
-    assert outcome.prompt_version == "program-1+repair-1"
+    assert outcome.prompt_version == "program-1+repair-2"
     assert [message.role for message in model.asked[0].messages] == ["system", "user", "assistant", "user"]
 
 
