@@ -106,3 +106,7 @@ KEY: dict[str, Any] = {
         "value": {"person": {"id": "lea", "roles": ["support_lead"]}, "scopes": ["read", "decide"]},
     },
 }
+    "question": {
+        "summary": "A question",
+        "value": {"request": "who deserves attention this week?", "kind": "explore", "user": USER},
+    },

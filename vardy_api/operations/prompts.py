@@ -1,12 +1,13 @@
-"""The prompt of a request, exactly as it would be sent."""
+"""The prompt of a request or a question, exactly as it would be sent."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from vardy_api.operations.submit import check_functions
+from vardy_worker.contracts.job import JobKind
 from vardy_worker.contracts.user import Scope
-from vardy_worker.prompts import program_prompt
+from vardy_worker.prompts.first import first_prompt
 
 if TYPE_CHECKING:
     from vardy_api.operations.caller import Caller
@@ -24,15 +25,20 @@ class PromptOperations:
         self._limits = limits
 
     def preview(self, caller: Caller, request: PromptRequest) -> tuple[Message, ...]:
-        """The messages for the first attempt at a program; nothing is sent."""
+        """The messages for the first attempt at a program, or the first round; nothing is sent."""
         caller.need(Scope.SUBMIT)
         user = caller.person(request.user)
         catalogue = self._catalogue.current()
         if request.functions is not None:
-            check_functions(request.functions, user, catalogue)
-        return program_prompt(
-            catalogue=catalogue.for_user(user.roles, request.functions),
+            reads_only = request.kind is JobKind.EXPLORE
+            check_functions(request.functions, user, catalogue, reads_only=reads_only)
+        return first_prompt(
+            request.kind,
+            catalogue=catalogue,
+            user=user,
+            functions=request.functions,
             request=request.request,
             params=request.params,
             limits=self._limits,
+            judge=request.judge,
         )

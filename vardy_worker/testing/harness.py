@@ -13,7 +13,7 @@ from vardy_worker import verbs
 from vardy_worker.active_rules import evaluate_plan
 from vardy_worker.contracts.decision import Choice, DecisionMessage
 from vardy_worker.contracts.errors import RequestError, RulesError, SettingsError
-from vardy_worker.contracts.job import Submission
+from vardy_worker.contracts.job import JobKind, Submission
 from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.user import User
 from vardy_worker.contracts.view import JobView, job_view, milliseconds
@@ -21,7 +21,7 @@ from vardy_worker.documents import BUILT_IN_RULES, RECIPES, read_recipe
 from vardy_worker.functions.runtime import FunctionRuntime
 from vardy_worker.json_schemas import result_problem
 from vardy_worker.programs.recipes import check_params_schema, check_recipe_source, pinned_versions
-from vardy_worker.prompts import program_prompt
+from vardy_worker.prompts.first import first_prompt
 from vardy_worker.testing.clock import MovableClock
 from vardy_worker.testing.parts import Parts, make_settings
 from vardy_worker.testing.scripts import LazySandbox, ScriptedModel
@@ -129,9 +129,6 @@ class Harness:
         """
         if (program is None) == (recipe is None):
             raise RequestError("Give exactly one of program and recipe.")
-        if not self._is_open:
-            msg = "Use the Harness in a with block, which starts the functions' hooks and ends its processes."
-            raise RuntimeError(msg)
         given = {"request": "Scripted."} if recipe is None else {"recipe": recipe}
         submission = _submission(
             **given,
@@ -142,12 +139,42 @@ class Harness:
             execution_repairs=execution_repairs,
             limits=dict(limits or {}),
         )
-        job_id = self._parts.new_job(submission, None if recipe is None else self._recipe(recipe))
-        answers = [program] if isinstance(program, str | Path) else list(program or [""])
-        self._parts.deliver(ScriptedModel([_read(answer) for answer in answers]), self._sandbox)
-        if self._sandbox.failure is not None:
-            raise self._sandbox.failure
-        return self._settled(job_id)
+        return self._work(submission, program or (), recipe=None if recipe is None else self._recipe(recipe))
+
+    def explore(
+        self,
+        question: str,
+        answers: Text | Sequence[Text],
+        *,
+        params: JsonObject | None = None,
+        user: Person | None = None,
+        functions: Sequence[str] | None = None,
+        rounds_max: int | None = None,
+        limits: Mapping[str, float] | None = None,
+    ) -> JobView:
+        """Asks a question, and goes through the rounds until the job settles.
+
+        Args:
+            question: what is asked; only `prompt` and the job show it.
+            answers: what the model answers in order: a program for each round, then a text
+                without one, which becomes the job's `answer`. The last is repeated.
+            params: what the programs get.
+            user: who asks.
+            functions: narrows the reads further.
+            rounds_max: how many programs there may be.
+            limits: lower limits for this job, by name.
+
+        Raises `RequestError` `request.invalid` for what is wrong before there is a job.
+        """
+        rounds = {} if rounds_max is None else {"explore_rounds_max": rounds_max}
+        submission = _submission(
+            request=question,
+            params=params or {},
+            user=self._user if user is None else _person(user),
+            functions=None if functions is None else tuple(functions),
+            limits={**(limits or {}), **rounds},
+        )
+        return self._work(submission, answers, kind=JobKind.EXPLORE)
 
     def job(self, job: JobView | str) -> JobView:
         """The job as it is now."""
@@ -317,16 +344,20 @@ class Harness:
         self,
         request: str,
         *,
+        kind: str = "run",
         params: JsonObject | None = None,
         user: Person | None = None,
         functions: Sequence[str] | None = None,
     ) -> str:
-        """What the model would be shown first, as `vardy prompts show` prints it. Nothing is sent."""
-        person = self._user if user is None else _person(user)
-        messages = program_prompt(
-            catalogue=self._parts.host.catalogue().for_user(
-                person.roles, None if functions is None else tuple(functions)
-            ),
+        """What the model would be shown first, as `vardy prompts show` prints it. Nothing is sent.
+
+        With the `kind` `explore`, for a question.
+        """
+        messages = first_prompt(
+            JobKind(kind),
+            catalogue=self._parts.host.catalogue(),
+            user=self._user if user is None else _person(user),
+            functions=None if functions is None else tuple(functions),
             request=request,
             params=params or {},
             limits=self._parts.settings.limits,
@@ -334,6 +365,25 @@ class Harness:
         return "\n\n".join(message.content for message in messages)
 
     # --- inside -----------------------------------------------------------------------------
+
+    def _work(
+        self,
+        submission: Submission,
+        answers: Text | Sequence[Text],
+        *,
+        kind: JobKind = JobKind.RUN,
+        recipe: Recipe | None = None,
+    ) -> JobView:
+        """One job, with these answers of the model, until it settles."""
+        if not self._is_open:
+            msg = "Use the Harness in a with block, which starts the functions' hooks and ends its processes."
+            raise RuntimeError(msg)
+        job_id = self._parts.new_job(submission, recipe, kind=kind)
+        texts = [answers] if isinstance(answers, str | Path) else list(answers) or [""]
+        self._parts.deliver(ScriptedModel([_read(text) for text in texts]), self._sandbox)
+        if self._sandbox.failure is not None:
+            raise self._sandbox.failure
+        return self._settled(job_id)
 
     def _decide(self, job: JobView, choice: Choice, user: Person, reason: str) -> JobView:
         message = DecisionMessage(

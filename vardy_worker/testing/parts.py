@@ -12,7 +12,7 @@ from vardy_worker.active_rules import ActiveRules
 from vardy_worker.contracts.audit import Action, AuditNote
 from vardy_worker.contracts.errors import RequestError, SettingsError
 from vardy_worker.contracts.ids import new_job_id
-from vardy_worker.contracts.job import JobRecord
+from vardy_worker.contracts.job import JobKind, JobRecord
 from vardy_worker.contracts.limits import Limits
 from vardy_worker.contracts.status import Stage, Status
 from vardy_worker.documents import CURRENT, RULES, publish_catalogue
@@ -114,11 +114,12 @@ class Parts:
         digest = self.engine.load(text, self.host.catalogue()).digest
         self.documents.put(RULES, CURRENT, {"digest": digest, "text": text, "applied_at_ms": self.clock.now_ms()})
 
-    def new_job(self, submission: Submission, recipe: Recipe | None = None) -> str:
+    def new_job(self, submission: Submission, recipe: Recipe | None = None, *, kind: JobKind = JobKind.RUN) -> str:
         """Stores a job, and tells the workers of it; its id."""
         now_ms = self.clock.now_ms()
         job = JobRecord(
             id=new_job_id(),
+            kind=kind,
             owner=OWNER,
             submission=submission,
             recipe=recipe,

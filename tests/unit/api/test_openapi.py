@@ -114,7 +114,8 @@ def test_every_example_of_a_body_does_what_it_says(api: ApiWorld, http: httpx.Cl
     assert http.put("/v1/rules", json=examples.RULES["approve"]["value"]).status_code == 200
     checked = {name: http.post("/v1/programs/check", json=one["value"]) for name, one in examples.PROGRAM.items()}
     assert {name: answer.json()["ok"] for name, answer in checked.items()} == {"source": True, "text": False}
-    assert http.post("/v1/prompts", json=examples.PROMPT["request"]["value"]).status_code == 200
+    for example in examples.PROMPT.values():
+        assert http.post("/v1/prompts", json=example["value"]).status_code == 200
     for example in examples.KEY.values():
         assert http.post("/v1/keys", json=example["value"]).status_code == 201
 

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.api import CATALOGUE
 from vardy_api.cli.exits import ExitCode
 from vardy_worker.contracts.program import Program
 from vardy_worker.contracts.status import Status
+from vardy_worker.prompts.explore import explore_prompt
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,3 +146,11 @@ def test_the_prompt_is_shown_exactly(cli: Cli, world: ApiWorld) -> None:
     assert "list_payments" in messages[0]["content"]
     assert "refund_payment" not in messages[0]["content"]
     assert world.queue.depth("run") == 0
+
+
+def test_the_prompt_of_a_question_is_that_of_an_explore(cli: Cli, world: ApiWorld) -> None:
+    words = ("prompts", "show", "who pays late?", "--user", "ana", "--explore", "--judge", "--json")
+    catalogue = CATALOGUE.for_user((), reads_only=True)
+    limits = world.settings.limits
+    expected = explore_prompt(catalogue=catalogue, question="who pays late?", params={}, limits=limits, judge=True)
+    assert cli(*words).json["messages"] == [message.model_dump(mode="json") for message in expected]

@@ -14,7 +14,14 @@ from vardy_api.cli.shown import Shown
 group = make_group("See what the model would be sent.")
 
 
-@command(group, "show", examples=['vardy prompts show "cancel order 17" --user ana --role support'])
+@command(
+    group,
+    "show",
+    examples=[
+        'vardy prompts show "cancel order 17" --user ana --role support',
+        'vardy prompts show "who deserves attention this week?" --user ana --explore',
+    ],
+)
 def show_prompt(
     session: Session,
     text: Annotated[
@@ -26,10 +33,14 @@ def show_prompt(
     user: options.User = None,
     roles: options.Roles = None,
     functions: options.FunctionNames = None,
+    explore: Annotated[bool, typer.Option("--explore", help="For a question, as `vardy explore` asks it.")] = False,
+    judge: Annotated[bool, typer.Option("--judge", help="For programs that may use `classify` and `ai`.")] = False,
 ) -> Shown:
     """Show exactly what would be sent to the model for a request; nothing is sent."""
     view = session.client.prompt(
         options.read_words(text),
+        kind="explore" if explore else "run",
+        judge=judge,
         params=options.parse_object(params, "--params"),
         user=options.parse_person(user, roles),
         functions=functions,
