@@ -112,17 +112,13 @@ class LibraryClient:
 
     def rules(self) -> RulesView:
         """The active rules."""
-        kind: JobKind | str = JobKind.RUN,
         return self._drive(flows.perform(calls.read_rules()))
 
     def apply_rules(self, text: str, *, user: Person = None, expect_version: int | None = None) -> RulesView:
-        judge: bool = False,
         """Makes these the active rules. Raises `Invalid` `rules.invalid` with every problem."""
         request = RulesPut(text=text, user=as_user(user), expect_version=expect_version)
         return self._drive(flows.perform(calls.put_rules(request, dry_run=False)))
 
-            kind=JobKind(kind),
-            judge=judge,
     def check_rules(self, text: str) -> RulesView:
         """Checks rules against the catalogue without applying them."""
         return self._drive(flows.perform(calls.put_rules(RulesPut(text=text), dry_run=True)))
@@ -163,13 +159,17 @@ class LibraryClient:
         self,
         request: str,
         *,
+        kind: JobKind | str = JobKind.RUN,
         params: JsonObject | None = None,
         user: Person = None,
         functions: Sequence[str] | None = None,
+        judge: bool = False,
     ) -> PromptView:
         """Exactly what would be sent to the model, for a run or an explore; nothing is."""
         body = PromptRequest(
             request=request,
+            kind=JobKind(kind),
+            judge=judge,
             params=params or {},
             user=as_user(user),
             functions=None if functions is None else tuple(functions),

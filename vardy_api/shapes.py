@@ -204,9 +204,9 @@ class PromptRequest(Contract):
     """What would be sent to the model for this request, or question of an explore; nothing is sent."""
 
     request: str = Field(min_length=1, max_length=20_000)
-    params: JsonObject = Field(default_factory=dict)
     kind: JobKind = JobKind.RUN
     judge: bool = Field(False, description="whether programs have `classify` and `ai`")  # noqa: FBT003 - pydantic takes the default first
+    params: JsonObject = Field(default_factory=dict)
     user: Person = None
     functions: tuple[str, ...] | None = None
 

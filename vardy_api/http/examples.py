@@ -97,6 +97,10 @@ RULES_TEST: dict[str, Any] = {
 
 PROMPT: dict[str, Any] = {
     "request": {"summary": "A request", "value": {"request": "how much does customer 3 owe?", "user": USER}},
+    "question": {
+        "summary": "A question",
+        "value": {"request": "who deserves attention this week?", "kind": "explore", "user": USER},
+    },
 }
 
 KEY: dict[str, Any] = {
@@ -106,7 +110,3 @@ KEY: dict[str, Any] = {
         "value": {"person": {"id": "lea", "roles": ["support_lead"]}, "scopes": ["read", "decide"]},
     },
 }
-    "question": {
-        "summary": "A question",
-        "value": {"request": "who deserves attention this week?", "kind": "explore", "user": USER},
-    },

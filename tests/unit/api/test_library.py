@@ -51,19 +51,6 @@ def test_a_bound_key_signs_the_review(api: ApiWorld) -> None:
     assert http.put("/v1/recipes/a", json={"source": SOURCE, "reviewed_by": "bob"}).json()["reviewed_by"] == "lea"
 
 
-def test_the_prompt_of_a_question_shows_reads_alone(http: httpx.Client) -> None:
-    body = {"request": "how much is open?", "kind": "explore", "user": ANA.model_dump()}
-    system, user = http.post("/v1/prompts", json=body).json()["messages"]
-    assert "how much is open?" in user["content"]
-    assert "list_payments" in system["content"]
-    assert "refund_payment" not in system["content"]
-    assert "classify" not in system["content"]
-    judging = http.post("/v1/prompts", json={**body, "judge": True}).json()["messages"]
-    assert "classify" in judging[0]["content"]
-    writing = http.post("/v1/prompts", json={**body, "functions": ["refund_payment"]})
-    assert (writing.status_code, writing.json()["code"]) == (422, "request.invalid")
-
-
 @pytest.mark.parametrize(
     ("name", "body", "code", "at"),
     [
@@ -173,6 +160,19 @@ def test_a_prompt_shows_the_functions_of_the_person_alone(http: httpx.Client) ->
     assert "list_payments" not in narrowed
     unknown = http.post("/v1/prompts", json={**body, "functions": ["list_salaries"]})
     assert (unknown.status_code, unknown.json()["code"]) == (422, "request.invalid")
+
+
+def test_the_prompt_of_a_question_shows_reads_alone(http: httpx.Client) -> None:
+    body = {"request": "how much is open?", "kind": "explore", "user": ANA.model_dump()}
+    system, user = http.post("/v1/prompts", json=body).json()["messages"]
+    assert "how much is open?" in user["content"]
+    assert "list_payments" in system["content"]
+    assert "refund_payment" not in system["content"]
+    assert "classify" not in system["content"]
+    judging = http.post("/v1/prompts", json={**body, "judge": True}).json()["messages"]
+    assert "classify" in judging[0]["content"]
+    writing = http.post("/v1/prompts", json={**body, "functions": ["refund_payment"]})
+    assert (writing.status_code, writing.json()["code"]) == (422, "request.invalid")
 
 
 # --- rules ---------------------------------------------------------------------------------------------------------
