@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 from pydantic_core import ValidationError as NoMatch
+from referencing import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,8 +30,11 @@ PATTERNS_KEPT: Final = 256
 
 
 def schema_validator(schema: JsonObject) -> Validator:
-    """A validator of one schema. Raises nothing before it is used."""
-    return validator_class()(schema)
+    """A validator of one schema. Raises nothing before it is used.
+
+    What a schema refers to is looked for in itself alone: by default the library would fetch it.
+    """
+    return validator_class()(schema, registry=Registry())
 
 
 def result_problem(function: FunctionSpec, result: JsonValue) -> str | None:

@@ -23,10 +23,13 @@ class Judge(Protocol):
 
 
 class JudgeCache(Protocol):
-    """Answers of the judge by a key that names model, question and text by their digest."""
+    """Answers of the judge by a key that names model, question and text by their digest.
+
+    Raises `VardyError`, such as `StoreUnavailable`; the judge then does without.
+    """
 
     def get_many(self, keys: Sequence[str]) -> Mapping[str, JsonValue]:
-        """Those that are kept, each as it was put."""
+        """Those that are kept, each as it was put; what cannot be read is not there."""
 
     def put_many(self, answers: Mapping[str, JsonValue], *, keep_seconds: int) -> None:
-        """Keeps answers for so long."""
+        """Keeps answers for so long (at least a second), in the place of what was kept."""

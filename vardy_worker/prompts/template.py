@@ -25,7 +25,7 @@ _REASON = re.compile(r"<!-- why: .*?-->\n?", re.DOTALL)
 _PART = re.compile(r"<!-- only: (\w+) -->\n(.*?)<!-- end -->\n", re.DOTALL)
 _VALUE = re.compile(r"\{\{(\w+)\}\}")
 
-PROMPTS = ("program", "repair", "explore", "round", "round_failed")
+PROMPTS = ("program", "repair", "explore", "round", "round_failed", "classify", "ai")
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,6 +138,12 @@ class Keys:
         """String with a time to live: JSON of a `WorkerSeen`."""
         return f"{self.namespace}:worker:{worker}"
 
+    # --- the judge -------------------------------------------------------------------
+
+    def judged(self, key: str) -> str:
+        """String with a time to live: JSON of an answer of the judge; `key` is a SHA-256 in hex."""
+        return f"{self.namespace}:judge:{key}"
+
     # --- totals of users --------------------------------------------------------------
 
     def totals(self, user: str) -> str:

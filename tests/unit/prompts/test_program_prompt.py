@@ -30,6 +30,8 @@ SENT_TEXTS = {
     ("explore", "1"): "86eaaf437eaf649a8c0219968d6362f019459bc2573811900cc5f3c5e2f7ff53",
     ("round", "1"): "899dfa8ef4d806fb86eb4900c05f12fbd5bc07efd007267d304bfabbf60bdaf2",
     ("round_failed", "1"): "bf5622d98de6dae5e68d58f0a7e386e85b9816c32743c3c8baea937b5e10bd92",
+    ("classify", "1"): "aff8dd5d53abf4693dfb2eaf072b83c052f78ba5ebfc75c24370a16997ca7919",
+    ("ai", "1"): "030c752d7edac2b3e943de9e36aaad5c1982c12c553391a411ce0e8c83b31aee",
 }
 """The SHA-256 of what each version of a prompt sends. A changed text needs a new version."""
 

@@ -1,0 +1,200 @@
+"""`classify`: texts that ask the same, sorted in batches."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Literal
+
+from vardy_worker.contracts.base import sha256_json, sha256_text, well_formed
+from vardy_worker.contracts.judge import Classified, JudgeFailure
+from vardy_worker.contracts.model import ModelFailed
+from vardy_worker.judge.addressing import may_address_a_model
+from vardy_worker.judge.answers import Labels, read_labels
+from vardy_worker.judge.estimate import tokens_of, tokens_of_messages
+from vardy_worker.judge.spending import Price, unavailable
+from vardy_worker.prompts.judge import classify_prompt, visible_json
+from vardy_worker.prompts.template import template
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from vardy_worker.contracts.base import JsonValue
+    from vardy_worker.contracts.errors import ErrorInfo
+    from vardy_worker.contracts.judge import ClassifyQuestion
+    from vardy_worker.contracts.model import Message, ModelReply
+
+TEXTS_PER_CALL_MAX: Final = 40
+CALL_TOKENS_MAX: Final = 16_000
+"""Of the texts of one call, by estimate: fewer of them where they are long."""
+
+BEGINNING_CHARACTERS: Final = 4_000
+END_CHARACTERS: Final = 2_000
+"""What is judged of a longer text: its beginning and its end."""
+
+SPARE_ANSWER_TOKENS: Final = 2_048
+"""For what a model thinks before it answers, and says around it."""
+
+LINE_TOKENS: Final = 24
+"""Of an id and the JSON around it, in a question or an answer."""
+
+TRIES_MIN: Final = 2
+"""How often a text is asked about before it counts as one that cannot be judged."""
+
+
+class Topic:
+    """What texts are asked about, and the labels that are known of them by now.
+
+    Questions with the same labels (in any order), question and instructions are one topic.
+    """
+
+    def __init__(self, question: ClassifyQuestion, model: str, new_id: Callable[[], str]) -> None:
+        self.labels = tuple(sorted({well_formed(label) for label in question.labels}))
+        self.question = well_formed(question.question)
+        self.instructions = well_formed(question.instructions)
+        self.closed = Labels(self.labels)
+        self.known: dict[str, str] = {}
+        self.failure: JudgeFailure | None = None
+        self.refusal: ErrorInfo | None = None
+        self.answered = False
+        self._new_id = new_id
+        self._key = sha256_json(
+            ["classify", template("classify").version, model, self.labels, self.question, self.instructions]
+        )
+
+    @cached_property
+    def answer_tokens(self) -> int:
+        """Of one text's line in an answer, by estimate, with the longest label."""
+        return LINE_TOKENS + max(tokens_of(visible_json(label)) for label in (*self.labels, "unknown"))
+
+    @property
+    def identity(self) -> str:
+        """The same for questions of one topic."""
+        return self._key
+
+    def key_of(self, text: str) -> str:
+        """The cache's key for a text: of the topic and the whole text, by their digests."""
+        return sha256_text(f"{self._key}:{sha256_text(text)}")
+
+    def recall(self, text: str, kept: JsonValue) -> bool:
+        """Takes a label out of the cache, unless it is none."""
+        label = self.closed.read(kept)
+        if label is not None:
+            self.known[text] = label
+        return label is not None
+
+    def missing(self, texts: Iterable[str]) -> list[str]:
+        """The texts whose label is not known, each once."""
+        return [text for text in dict.fromkeys(texts) if text not in self.known]
+
+    def batches(self, texts: Iterable[str]) -> list[Batch]:
+        """The texts in calls: the same ones for the same set of texts, in whatever order.
+
+        They are put in the order of their digests, so that nobody chooses the neighbours of a
+        text, and those that may address a model in calls of their own.
+        """
+        ordered = sorted(texts, key=sha256_text)
+        apart = {text for text in ordered if may_address_a_model(text)}
+        return [
+            *self._filled(text for text in ordered if text not in apart),
+            *self._filled(text for text in ordered if text in apart),
+        ]
+
+    def _filled(self, texts: Iterable[str]) -> list[Batch]:
+        batches: list[Batch] = []
+        taken: list[str] = []
+        room = CALL_TOKENS_MAX
+        for text in texts:
+            tokens = LINE_TOKENS + tokens_of(visible_json(shown(text)))
+            if taken and (len(taken) == TEXTS_PER_CALL_MAX or tokens > room):
+                batches.append(self.batch(taken))
+                taken, room = [], CALL_TOKENS_MAX
+            taken.append(text)
+            room -= tokens
+        return [*batches, self.batch(taken)] if taken else batches
+
+    def batch(self, texts: Sequence[str], tries: int = 0) -> Batch:
+        """One call, with ids that nothing in a text can know."""
+        ids: dict[str, str] = {}
+        for text in texts:
+            text_id = self._new_id()
+            while text_id in ids:
+                text_id = self._new_id()
+            ids[text_id] = text
+        return Batch(self, ids, tries)
+
+    def fail(self, failed: ModelFailed) -> None:
+        """No model answered for some texts, so that none of their questions can be answered."""
+        self.failure = self.failure or unavailable(failed.error)
+
+    def answer(self, texts: Sequence[str]) -> Classified | JudgeFailure:
+        """The labels of the texts, in their order."""
+        missing = set(self.missing(texts))
+        if missing and self.failure is not None:
+            return self.failure
+        if missing and self.refusal is not None and not self.answered:
+            return unavailable(self.refusal)
+        labels = tuple(self.known.get(text, "unknown") for text in texts)
+        return Classified(labels=labels, unjudged=sum(text in missing for text in texts))
+
+
+class Batch:
+    """One call for some texts of a topic."""
+
+    purpose: Literal["classify"] = "classify"
+
+    def __init__(self, topic: Topic, ids: Mapping[str, str], tries: int) -> None:
+        self._topic = topic
+        self._ids = ids
+        self._tries = tries
+
+    @cached_property
+    def messages(self) -> tuple[Message, ...]:
+        """See `ModelCall.messages`."""
+        return classify_prompt(
+            labels=self._topic.labels,
+            question=self._topic.question,
+            instructions=self._topic.instructions,
+            texts=[(text_id, shown(text)) for text_id, text in self._ids.items()],
+        )
+
+    @property
+    def answer_tokens_max(self) -> int:
+        """See `ModelCall.answer_tokens_max`."""
+        return SPARE_ANSWER_TOKENS + len(self._ids) * self._topic.answer_tokens
+
+    @cached_property
+    def price(self) -> Price:
+        """See `ModelCall.price`."""
+        return Price(1, tokens_of_messages(self.messages) + self.answer_tokens_max)
+
+    def take(self, answer: ModelReply | ModelFailed) -> list[Batch]:
+        """See `ModelCall.take`. What has no label is asked again, in at most half as many texts a call."""
+        topic = self._topic
+        if isinstance(answer, ModelFailed):
+            if answer.about in {"model", "time"}:
+                topic.fail(answer)
+            elif answer.about == "request":
+                topic.refusal = answer.error
+            found: dict[str, str] = {}
+        else:
+            topic.answered = True
+            found = read_labels(answer.text, self._ids.keys(), topic.closed)
+            topic.known.update({self._ids[text_id]: label for text_id, label in found.items()})
+        if topic.failure is not None:
+            return []
+        return [topic.batch(texts, self._tries + 1) for texts in self._again(found.keys())]
+
+    def _again(self, found: Collection[str]) -> list[list[str]]:
+        missing = [text for text_id, text in self._ids.items() if text_id not in found]
+        if not missing or (len(self._ids) == 1 and self._tries + 1 >= TRIES_MIN):
+            return []
+        half = (len(self._ids) + 1) // 2
+        return [part for part in (missing[:half], missing[half:]) if part]
+
+
+def shown(text: str) -> str:
+    """What is sent of a text: all, or its beginning and its end with a note of what lies between."""
+    left_out = len(text) - BEGINNING_CHARACTERS - END_CHARACTERS
+    if left_out <= 0:
+        return text
+    return f"{text[:BEGINNING_CHARACTERS]}\n[… {left_out} characters are left out …]\n{text[-END_CHARACTERS:]}"
