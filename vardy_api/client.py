@@ -19,7 +19,8 @@ from vardy_api import client_flows as flows
 from vardy_api.client_calls import Reply
 from vardy_api.client_errors import ClientError
 from vardy_api.client_flows import Ask, Decision, Lost, Pause, Send, as_user
-from vardy_api.client_library import LibraryClient, Person, job_id_of
+from vardy_api.client_library import LibraryClient, Person
+from vardy_api.client_recipes import job_id_of
 from vardy_api.shapes import (
     DecisionRequest,
     ExploreRequest,
@@ -118,6 +119,7 @@ class Vardy(LibraryClient):
         mode: Mode | str = Mode.EXECUTE,
         functions: Sequence[str] | None = None,
         execution_repairs: int = 0,
+        judge: bool = False,
         metadata: dict[str, str] | None = None,
         limits: dict[str, float] | None = None,
         wait: bool = True,
@@ -136,6 +138,7 @@ class Vardy(LibraryClient):
             mode=Mode(mode),
             functions=None if functions is None else tuple(functions),
             execution_repairs=execution_repairs,
+            judge=judge,
             metadata=metadata or {},
             limits=limits or {},
         )

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ValidationError
 
 from vardy_api.client_errors import ClientError
-from vardy_api.recipe_shapes import RecipeList, RecipeSave, RecipeView
+from vardy_api.recipe_shapes import RecipeDifference, RecipeList, RecipeView
 from vardy_api.rule_shapes import RulesTestPage
 from vardy_api.shapes import (
     AttemptsView,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from vardy_api.recipe_shapes import RecipeReview, RecipeSave
     from vardy_api.rule_shapes import RulesTest
     from vardy_api.shapes import DecisionRequest, PersonRequest, ReasonRequest, ResolveRequest, RunRequest
     from vardy_worker.contracts.job import JobKind
@@ -269,9 +270,10 @@ def list_recipes() -> Call[RecipeList]:
     return Call("GET", "/v1/recipes", read_as(RecipeList))
 
 
-def read_recipe(name: str) -> Call[RecipeView]:
-    """`GET /v1/recipes/{name}`."""
-    return Call("GET", _path("recipes", name), read_as(RecipeView))
+def read_recipe(name: str, *, version: int | None = None) -> Call[RecipeView]:
+    """`GET /v1/recipes/{name}`, or `GET /v1/recipes/{name}/versions/{n}`."""
+    place = _path("recipes", name) if version is None else _path("recipes", name, "versions", version)
+    return Call("GET", place, read_as(RecipeView))
 
 
 def recipe_versions(name: str) -> Call[RecipeList]:
@@ -279,9 +281,26 @@ def recipe_versions(name: str) -> Call[RecipeList]:
     return Call("GET", _path("recipes", name, "versions"), read_as(RecipeList))
 
 
-def save_recipe(name: str, request: RecipeSave) -> Call[RecipeView]:
-    """`PUT /v1/recipes/{name}`."""
-    return Call("PUT", _path("recipes", name), read_as(RecipeView), content=_body(request), repeatable=False)
+def recipe_difference(name: str, before: int, after: int | None) -> Call[RecipeDifference]:
+    """`GET /v1/recipes/{name}/difference`; without `after` up to the newest version."""
+    query = {"from": str(before)} | ({} if after is None else {"to": str(after)})
+    return Call("GET", _path("recipes", name, "difference"), read_as(RecipeDifference), query=query)
+
+
+def save_recipe(name: str, request: RecipeSave, *, dry_run: bool) -> Call[RecipeView]:
+    """`PUT /v1/recipes/{name}`; a dry run only validates."""
+    query = _query(dry_run="true") if dry_run else {}
+    content = _body(request)
+    return Call("PUT", _path("recipes", name), read_as(RecipeView), query=query, content=content, repeatable=dry_run)
+
+
+def review_recipe(name: str, request: RecipeReview, *, dry_run: bool) -> Call[RecipeView]:
+    """`POST /v1/recipes/{name}/review`; a dry run only validates."""
+    query = _query(dry_run="true") if dry_run else {}
+    content = _body(request)
+    return Call(
+        "POST", _path("recipes", name, "review"), read_as(RecipeView), query=query, content=content, repeatable=dry_run
+    )
 
 
 def delete_recipe(name: str) -> Call[None]:

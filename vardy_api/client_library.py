@@ -1,14 +1,14 @@
-"""The part of the client that is not about one job: recipes, programs, rules, functions, keys, audit, queues."""
+"""The part of the client that is not about one job: programs, rules, functions, keys, audit, queues."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from vardy_api import client_calls as calls
 from vardy_api import client_flows as flows
 from vardy_api.client_flows import as_user
-from vardy_api.recipe_shapes import RecipeSave
+from vardy_api.client_recipes import RecipeClient, job_id_of
 from vardy_api.rule_shapes import RulesTest
 from vardy_api.shapes import KeyCreate, ProgramCheck, PromptRequest, RulesPut
 from vardy_worker.contracts.audit import Action
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from vardy_api.recipe_shapes import RecipeView
     from vardy_api.rule_shapes import RulesTestPage
     from vardy_api.shapes import (
         CheckedProgram,
@@ -37,61 +36,14 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.functions import Catalogue
     from vardy_worker.contracts.view import JobView
 
-T = TypeVar("T")
 EXPORT_LINES = 1000
 """Lines of the audit trail asked for at once; a request that is lost is sent again for these alone."""
 Person: TypeAlias = User | str | dict[str, Any] | None
 """A user as contract, mapping or bare id; None where the key is bound to a person."""
 
 
-class LibraryClient:
+class LibraryClient(RecipeClient):
     """What a deployment has and how it is administered; `Vardy` adds the jobs and the connection."""
-
-    def _drive(self, flow: flows.Flow[T]) -> T:
-        """Sends what the flow asks for, and returns what it comes to."""
-        raise NotImplementedError
-
-    def recipes(self) -> tuple[RecipeView, ...]:
-        """The newest version of every recipe, by name."""
-        return self._drive(flows.perform(calls.list_recipes())).items
-
-    def recipe(self, name: str) -> RecipeView:
-        """The newest version of one recipe."""
-        return self._drive(flows.perform(calls.read_recipe(name)))
-
-    def recipe_versions(self, name: str) -> tuple[RecipeView, ...]:
-        """All versions of one recipe, oldest first."""
-        return self._drive(flows.perform(calls.recipe_versions(name))).items
-
-    def save_recipe(
-        self,
-        name: str,
-        *,
-        source: str | None = None,
-        from_job: JobView | str | None = None,
-        description: str = "",
-        params_schema: JsonObject | None = None,
-        reviewed_by: str = "",
-        expect_version: int | None = None,
-    ) -> RecipeView:
-        """Saves a new version of a recipe, from `source` or from the program of a job.
-
-        Raises `Invalid` `recipe.invalid` with every finding, `Conflict` when
-        `expect_version` is not the newest.
-        """
-        request = RecipeSave(
-            source=source,
-            from_job=None if from_job is None else job_id_of(from_job),
-            description=description,
-            reviewed_by=reviewed_by,
-            expect_version=expect_version,
-            **({} if params_schema is None else {"params_schema": params_schema}),
-        )
-        return self._drive(flows.perform(calls.save_recipe(name, request)))
-
-    def delete_recipe(self, name: str) -> None:
-        """Deletes a recipe with all its versions."""
-        self._drive(flows.perform(calls.delete_recipe(name)))
 
     def check_program(
         self,
@@ -100,10 +52,11 @@ class LibraryClient:
         text: str | None = None,
         user: Person = None,
         functions: Sequence[str] | None = None,
+        judge: bool = False,
     ) -> CheckedProgram:
         """Checks a program, or the one in a model's `text`. Findings are an answer, no exception."""
         only = None if functions is None else tuple(functions)
-        body = ProgramCheck(source=source, text=text, user=as_user(user), functions=only)
+        body = ProgramCheck(source=source, text=text, user=as_user(user), functions=only, judge=judge)
         return self._drive(flows.perform(calls.check_program(body)))
 
     def functions(self) -> Catalogue:
@@ -254,8 +207,3 @@ class LibraryClient:
     def health(self) -> HealthView:
         """Whether the API is ready; raises only `Unreachable`."""
         return self._drive(flows.perform(calls.read_health()))
-
-
-def job_id_of(job: JobView | str) -> str:
-    """The id of a job that is given as itself or by its id."""
-    return job if isinstance(job, str) else job.id
