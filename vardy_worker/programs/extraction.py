@@ -136,7 +136,7 @@ class _Reader:
         for span in spans(sheet):
             plain = self.plain(span)
             if plain is not None and tier_of(parse_javascript(plain.text)) == TIER_RUN:
-                place = Place.WHOLE if sheet.text.strip().strip("`") == plain.text.strip() else Place.SPAN
+                place = _place_of_span(sheet, plain)
                 return [*found, Candidate(plain, TIER_RUN, parsed=True, closed=True, place=place)]
         unquoted = _SPAN.sub("", sheet.text)
         if not blocks and _RUN_WORD.search(unquoted) and _BROKEN_CODE.search(unquoted):
@@ -207,6 +207,12 @@ def _has_markup(tree: Tree) -> bool:
 
 def _place_of(block: Block) -> Place:
     return Place.SCRIPT if block.label and block.label in SCRIPT_LABELS else Place.FENCE
+
+
+def _place_of_span(whole: Sheet, span: Sheet) -> Place:
+    if whole.text.strip().strip("`") == span.text.strip():
+        return Place.WHOLE
+    return Place.PROSE if "\n" in span.text.strip() else Place.SPAN
 
 
 def _lines_left_out(whole: Sheet, region: Sheet) -> list[str]:

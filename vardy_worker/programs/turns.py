@@ -76,7 +76,7 @@ def _is_meant(candidate: Candidate, functions: Collection[str]) -> bool:
         case Place.SPAN:
             return False
         case Place.PROSE:
-            return tier >= TIER_RUN
+            return tier >= TIER_RUN or (_AWAITED_CALL.search(code) is not None and _calls(code, functions))
         case Place.JSON | Place.FENCE:
             return tier >= TIER_RUN or (tier >= TIER_STATEMENTS and _calls(code, functions))
         case Place.SCRIPT | Place.WHOLE if tier == TIER_WAITING:
