@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vardy_worker.contracts.functions import Catalogue
+from vardy_worker.contracts.functions import Catalogue, FunctionSpec
 from vardy_worker.contracts.policy import RulesVersion
 from vardy_worker.contracts.recipe import Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from vardy_worker.ports import Document, Documents
 
@@ -20,6 +20,8 @@ CATALOGUE = "catalogue"
 RULES = "rules"
 RECIPES = "recipes"
 KEYS = "keys"
+FUNCTION_VERSIONS = "function_versions"
+"""Functions as recipes were reviewed against them, each version once."""
 CURRENT = "current"
 """The name of the one document in `CATALOGUE` and in `RULES`."""
 
@@ -68,3 +70,21 @@ def recipe_version(document: Document) -> Recipe:
 def recipe_versions(documents: Documents, name: str) -> Sequence[Recipe]:
     """All versions of a recipe, oldest first."""
     return [recipe_version(document) for document in documents.versions(RECIPES, name)]
+
+
+def keep_function_versions(documents: Documents, functions: Iterable[FunctionSpec]) -> None:
+    """Keeps the functions that a recipe is pinned to, so that it can be said what changed of them since."""
+    for spec in functions:
+        name = _version_name(spec.name, spec.version)
+        if documents.get(FUNCTION_VERSIONS, name) is None:
+            documents.put(FUNCTION_VERSIONS, name, spec.model_dump(mode="json"), expect_version=0)
+
+
+def read_function_version(documents: Documents, name: str, version: str) -> FunctionSpec | None:
+    """A function as a recipe was reviewed against it; None where it was not kept."""
+    document = documents.get(FUNCTION_VERSIONS, _version_name(name, version))
+    return None if document is None else FunctionSpec.model_validate(document.value)
+
+
+def _version_name(name: str, version: str) -> str:
+    return f"{name}:{version}"

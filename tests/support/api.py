@@ -141,6 +141,14 @@ class ApiWorld:
         left = tuple(spec for spec in CATALOGUE.functions if spec.name != name)
         publish_catalogue(self.documents, Catalogue(functions=left))
 
+    def change_function(self, name: str, **changes: Any) -> None:
+        """Publishes a catalogue in which the function has another version."""
+        specs = [
+            spec.model_copy(update={"version": f"{spec.version}-changed", **changes}) if spec.name == name else spec
+            for spec in self.operations.catalogue.current().functions
+        ]
+        publish_catalogue(self.documents, Catalogue(functions=tuple(specs)))
+
     def break_rules(self) -> None:
         """Puts rules into the store that this release cannot read, as a newer one might."""
         rules = RulesVersion(version=1, digest="0" * 64, text="default: perhaps\n")

@@ -76,6 +76,24 @@ RECIPE: dict[str, Any] = {
     },
 }
 
+RECIPE_REVIEW: dict[str, Any] = {
+    "again": {"summary": "The same program, as it is", "value": {"reviewed_by": "lea", "expect_version": 1}},
+    "envelope": {
+        "summary": "With another envelope",
+        "value": {
+            "envelope": {
+                "effects_max": 20,
+                "functions": {
+                    "refund_payment": {
+                        "effects_max": 20,
+                        "arguments": {"amount_cents": {"min": 1, "max": 5000, "sum_max": 20000}},
+                    }
+                },
+            }
+        },
+    },
+}
+
 PROGRAM: dict[str, Any] = {
     "source": {
         "summary": "A program as it would run",

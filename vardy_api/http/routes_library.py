@@ -1,4 +1,4 @@
-"""What jobs are made from: programs, recipes, functions, prompts."""
+"""What jobs are made from: programs, functions, prompts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from vardy_api.http.answers import body
 from vardy_api.http.auth import Authenticated, UseCases
 from vardy_api.http.json_body import JsonRoute
 from vardy_api.http.problems import problem_responses
-from vardy_api.recipe_shapes import RecipeList, RecipeSave, RecipeView, recipe_view
 from vardy_api.shapes import (
     CheckedProgram,
     ProgramCheck,
@@ -22,75 +21,6 @@ from vardy_api.shapes import (
 from vardy_worker.contracts.functions import Catalogue
 
 router = APIRouter(prefix="/v1", route_class=JsonRoute)
-
-
-@router.get(
-    "/recipes", tags=["recipes"], response_model=RecipeList, summary="List recipes", responses=problem_responses()
-)
-def list_recipes(use: UseCases, _: Authenticated) -> Response:
-    """The newest version of each, by name."""
-    return body(RecipeList(items=tuple(recipe_view(recipe) for recipe in use.recipes.list())))
-
-
-@router.get(
-    "/recipes/{name}",
-    tags=["recipes"],
-    response_model=RecipeView,
-    summary="Read a recipe",
-    responses=problem_responses("recipe.not_found"),
-)
-def read_recipe(use: UseCases, _: Authenticated, name: str) -> Response:
-    """The newest version."""
-    return body(recipe_view(use.recipes.get(name)))
-
-
-@router.get(
-    "/recipes/{name}/versions",
-    tags=["recipes"],
-    response_model=RecipeList,
-    summary="Read all versions of a recipe",
-    responses=problem_responses("recipe.not_found"),
-)
-def recipe_versions(use: UseCases, _: Authenticated, name: str) -> Response:
-    """Oldest first."""
-    return body(RecipeList(items=tuple(recipe_view(recipe) for recipe in use.recipes.versions(name))))
-
-
-@router.put(
-    "/recipes/{name}",
-    tags=["recipes"],
-    response_model=RecipeView,
-    summary="Save a recipe",
-    responses=problem_responses(
-        "request.malformed", "request.too_large", "recipe.invalid", "recipe.conflict", "job.not_found"
-    ),
-)
-def save_recipe(
-    use: UseCases,
-    caller: Authenticated,
-    name: str,
-    request: Annotated[RecipeSave, Body(openapi_examples=examples.RECIPE)],
-) -> Response:
-    """Stores a new version, from `source` or from a job's program, after validating it.
-
-    It is pinned to the present versions of the functions that it calls.
-    """
-    recipe, warnings = use.recipes.save(caller, name, request)
-    return body(recipe_view(recipe, warnings=warnings))
-
-
-@router.delete(
-    "/recipes/{name}",
-    tags=["recipes"],
-    status_code=204,
-    response_class=Response,
-    summary="Delete a recipe",
-    responses=problem_responses("recipe.not_found"),
-)
-def delete_recipe(use: UseCases, caller: Authenticated, name: str) -> Response:
-    """Deletes all versions; jobs that were submitted with one keep it."""
-    use.recipes.delete(caller, name)
-    return Response(status_code=204)
 
 
 @router.post(

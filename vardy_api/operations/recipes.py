@@ -1,19 +1,29 @@
-"""Recipes: reviewed programs under a name, validated when they are saved."""
+"""Recipes: reviewed programs under a name, validated when they are saved and when they are reviewed again."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
+from vardy_api.operations.caller import require_somebody
+from vardy_api.operations.jobs import plan_of
+from vardy_api.operations.recipe_differences import difference
 from vardy_worker.contracts.audit import Action, AuditNote
-from vardy_worker.contracts.base import JsonObject, sha256_text
+from vardy_worker.contracts.base import sha256_text
 from vardy_worker.contracts.errors import RequestError
-from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.user import Scope
-from vardy_worker.documents import RECIPES, read_recipe, recipe_version, recipe_versions
+from vardy_worker.documents import (
+    RECIPES,
+    keep_function_versions,
+    read_function_version,
+    read_recipe,
+    recipe_version,
+    recipe_versions,
+)
+from vardy_worker.functions.changes import changes_of
 from vardy_worker.logs import get_logger
-from vardy_worker.programs.recipes import check_params_schema, check_recipe_source, pinned_versions
+from vardy_worker.programs.recipes import RecipeDraft, make_recipe
+from vardy_worker.rules.envelope import seen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,12 +31,39 @@ if TYPE_CHECKING:
     from vardy_api.operations.caller import Caller
     from vardy_api.operations.catalogue import CatalogueReader
     from vardy_api.operations.jobs import JobOperations
-    from vardy_api.recipe_shapes import RecipeSave
+    from vardy_api.recipe_shapes import RecipeDifference, RecipeReview, RecipeSave
+    from vardy_worker.contracts.envelope import Envelope
+    from vardy_worker.contracts.functions import Catalogue
+    from vardy_worker.contracts.job import JobRecord
     from vardy_worker.contracts.program import Finding
+    from vardy_worker.contracts.recipe import FunctionChange, Recipe
     from vardy_worker.ports import Clock, Documents
 
 
 log = get_logger(__name__)
+
+SAVE_TRIES = 5
+"""How often a save is begun again because somebody else saved meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRecipe:
+    """A stored version, and what changed of its functions since it was reviewed: with any, it needs a review."""
+
+    recipe: Recipe
+    changes: tuple[FunctionChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRecipe:
+    """What came of a save or a review: the version that holds now, or would, and the warnings of its program.
+
+    `changed` is false where the newest version is the same already.
+    """
+
+    recipe: Recipe
+    warnings: tuple[Finding, ...]
+    changed: bool
 
 
 class RecipeOperations:
@@ -47,107 +84,222 @@ class RecipeOperations:
         self._clock = clock
         self._program_bytes_max = program_bytes_max
 
-    def list(self) -> Sequence[Recipe]:
-        """The newest version of each, by name."""
-        return [recipe_version(document) for document in self._documents.all(RECIPES)]
+    # --- reading ------------------------------------------------------------------------------
 
-    def get(self, name: str) -> Recipe:
-        """The newest version. Raises `recipe.not_found`."""
+    def list(self) -> Sequence[FoundRecipe]:
+        """The newest version of each, by name."""
+        return self._found([recipe_version(document) for document in self._documents.all(RECIPES)])
+
+    def get(self, name: str) -> FoundRecipe:
+        """The newest version, which is the one that runs. Raises `recipe.not_found`."""
+        return self._found([self._newest(name)])[0]
+
+    def versions(self, name: str) -> Sequence[FoundRecipe]:
+        """All versions, oldest first. Raises `recipe.not_found`."""
+        return self._found(self._all(name))
+
+    def version(self, name: str, number: int) -> FoundRecipe:
+        """One version. Raises `recipe.not_found`."""
+        return self._found([_numbered(self._all(name), number)])[0]
+
+    def difference(self, name: str, *, before: int | None, after: int | None) -> RecipeDifference:
+        """What differs between two versions: unless said otherwise, the newest and the one before it.
+
+        Raises `recipe.not_found`.
+        """
+        versions = self._all(name)
+        later = _numbered(versions, len(versions) if after is None else after)
+        return difference(_numbered(versions, later.version - 1 if before is None else before), later)
+
+    # --- changing -----------------------------------------------------------------------------
+
+    def save(self, caller: Caller, name: str, request: RecipeSave, *, dry_run: bool = False) -> SavedRecipe:
+        """Stores a new version, pinned to the present versions of the functions that it calls.
+
+        Nothing is stored where the newest version is the same already. A dry run, which needs no
+        scope, stores nothing. Raises `auth.scope`, `request.invalid`, `recipe.invalid` with every
+        finding, `recipe.conflict`, `job.not_found`, `plan.none`, `plan.erased`.
+        """
+        if not dry_run:
+            caller.need(Scope.OPERATE)
+        catalogue = self._catalogue.current()
+        source = self._source(caller, request)
+        draft = RecipeDraft(
+            name=name,
+            source=source,
+            description=request.description,
+            params_schema=request.params_schema,
+            judge=request.judge,
+            envelope=self._envelope(caller, request, source, catalogue),
+            functions=request.functions,
+            from_job=request.from_job,
+        )
+        recipe, findings = self._make(caller, draft, catalogue, request.reviewed_by)
+        for _ in range(SAVE_TRIES):
+            newest = read_recipe(self._documents, name)
+            known = 0 if newest is None else newest.version
+            if request.expect_version not in {None, known}:
+                break
+            if newest is not None and newest.digest == recipe.digest:
+                return SavedRecipe(newest, findings, changed=False)
+            saved = self._put(caller, recipe, Action.RECIPE_SAVED, catalogue, over=known, dry_run=dry_run)
+            if saved is not None:
+                if not dry_run:
+                    log.info("recipe.saved", recipe=name, version=saved.version, key_id=caller.key.id)
+                return SavedRecipe(saved, findings, changed=True)
+        raise _conflict(name, request.expect_version)
+
+    def review(self, caller: Caller, name: str, request: RecipeReview, *, dry_run: bool = False) -> SavedRecipe:
+        """Makes a new version of the same program, pinned to the functions as they are now.
+
+        Raises as `save` does, and `recipe.not_found`.
+        """
+        if not dry_run:
+            caller.need(Scope.OPERATE)
+        newest, catalogue = self._newest(name), self._catalogue.current()
+        if request.expect_version not in {None, newest.version}:
+            raise _conflict(name, request.expect_version)
+        draft = RecipeDraft(
+            name=name,
+            source=newest.source,
+            description=newest.description if request.description is None else request.description,
+            params_schema=newest.params_schema,
+            judge=newest.judge,
+            envelope=newest.envelope if request.keeps_envelope else request.envelope,
+            from_job=newest.from_job,
+        )
+        recipe, findings = self._make(caller, draft, catalogue, request.reviewed_by)
+        saved = self._put(caller, recipe, Action.RECIPE_REVIEWED, catalogue, over=newest.version, dry_run=dry_run)
+        if saved is None:
+            raise _conflict(name, newest.version)
+        if not dry_run:
+            log.info("recipe.reviewed", recipe=name, version=saved.version, key_id=caller.key.id)
+        return SavedRecipe(saved, findings, changed=True)
+
+    def delete(self, caller: Caller, name: str) -> None:
+        """Deletes all versions. Jobs that were submitted keep theirs. Raises `recipe.not_found`."""
+        caller.need(Scope.OPERATE)
+        noted = self._note(Action.RECIPE_DELETED, caller, self._newest(name))
+        if not self._documents.delete(RECIPES, name, audit=[noted]):
+            raise _not_found(name)
+        log.info("recipe.deleted", recipe=name, key_id=caller.key.id)
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _newest(self, name: str) -> Recipe:
         recipe = read_recipe(self._documents, name)
         if recipe is None:
             raise _not_found(name)
         return recipe
 
-    def versions(self, name: str) -> Sequence[Recipe]:
-        """All versions, oldest first. Raises `recipe.not_found`."""
+    def _all(self, name: str) -> Sequence[Recipe]:
         versions = recipe_versions(self._documents, name)
         if not versions:
             raise _not_found(name)
         return versions
 
-    def save(self, caller: Caller, name: str, request: RecipeSave) -> tuple[Recipe, tuple[Finding, ...]]:
-        """Stores a new version, and returns it with the warnings of validation.
-
-        The functions it calls are pinned to their present versions. Raises `auth.scope`,
-        `request.invalid`, `recipe.invalid` with every finding, `recipe.conflict`, `job.not_found`.
-        """
-        caller.need(Scope.OPERATE)
-        source = self._source(caller, request)
-        check_params_schema(request.params_schema)
+    def _found(self, recipes: Sequence[Recipe]) -> Sequence[FoundRecipe]:
         catalogue = self._catalogue.current()
-        findings = check_recipe_source(source, catalogue, program_bytes_max=self._program_bytes_max)
-        try:
-            recipe = Recipe(
-                name=name,
-                description=request.description,
-                source=source,
-                params_schema=request.params_schema,
-                functions=pinned_versions(source, catalogue),
-                reviewed_by=caller.key.person.id if caller.key.person else request.reviewed_by or caller.key.owner,
-                reviewed_at_ms=self._clock.now_ms(),
-                from_job=request.from_job,
+        return [FoundRecipe(recipe, self._changes(recipe, catalogue)) for recipe in recipes]
+
+    def _changes(self, recipe: Recipe, catalogue: Catalogue) -> tuple[FunctionChange, ...]:
+        return tuple(
+            change
+            for name in recipe.changed_functions(catalogue)
+            for change in changes_of(
+                name, read_function_version(self._documents, name, recipe.functions[name]), catalogue.get(name)
             )
-        except ValidationError as error:
-            message = (
-                "A recipe's name begins with a small letter and has small letters, digits and hyphens, at most 63."
-            )
-            raise RequestError(message, details={"problems": [{"at": "/name", "message": message}]}) from error
-        value = recipe.model_dump(mode="json", exclude={"version"})
-        noted = self._note(
-            Action.RECIPE_SAVED,
-            caller,
-            recipe.name,
-            digest=sha256_text(source),
-            details={"reviewed_by": recipe.reviewed_by, "from_job": recipe.from_job},
         )
-        stored = self._documents.put(RECIPES, name, value, expect_version=request.expect_version, audit=[noted])
-        if stored is None:
-            raise RequestError(
-                f"The recipe {name} is not at version {request.expect_version} any more; look at it again.",
-                code="recipe.conflict",
-                details={"recipe": name, "expect_version": request.expect_version},
-            )
-        log.info("recipe.saved", recipe=name, version=stored.version, key_id=caller.key.id)
-        return recipe_version(stored), findings
 
-    def delete(self, caller: Caller, name: str) -> None:
-        """Deletes all versions. Jobs that were submitted keep theirs. Raises `recipe.not_found`."""
-        caller.need(Scope.OPERATE)
-        noted = self._note(Action.RECIPE_DELETED, caller, name)
-        if not self._documents.delete(RECIPES, name, audit=[noted]):
-            raise _not_found(name)
-        log.info("recipe.deleted", recipe=name, key_id=caller.key.id)
+    def _make(
+        self, caller: Caller, draft: RecipeDraft, catalogue: Catalogue, reviewed_by: str
+    ) -> tuple[Recipe, tuple[Finding, ...]]:
+        bound = caller.key.person
+        if bound is None:
+            require_somebody(reviewed_by, "/reviewed_by")
+        return make_recipe(
+            draft,
+            catalogue,
+            program_bytes_max=self._program_bytes_max,
+            reviewed_by=bound.id if bound else reviewed_by or caller.key.owner,
+            now_ms=self._clock.now_ms(),
+        )
 
-    def _note(
-        self,
-        action: Action,
-        caller: Caller,
-        name: str,
-        *,
-        digest: str = "",
-        details: JsonObject | None = None,
-    ) -> AuditNote:
+    def _put(
+        self, caller: Caller, recipe: Recipe, action: Action, catalogue: Catalogue, *, over: int, dry_run: bool
+    ) -> Recipe | None:
+        """Stores the recipe as the version after `over`; None where that is not the newest any more."""
+        if dry_run:
+            return recipe.model_copy(update={"version": over + 1})
+        keep_function_versions(self._documents, (s for s in catalogue.functions if s.name in recipe.functions))
+        value = recipe.model_dump(mode="json", exclude={"version"})
+        noted = self._note(action, caller, recipe)
+        stored = self._documents.put(RECIPES, recipe.name, value, expect_version=over, audit=[noted])
+        return None if stored is None else recipe_version(stored)
+
+    def _note(self, action: Action, caller: Caller, recipe: Recipe) -> AuditNote:
         return AuditNote(
             action=action,
             at_ms=self._clock.now_ms(),
             by=caller.actor(),
             origin=caller.origin,
-            subject=name,
-            digest=digest,
-            details=details or {},
+            subject=recipe.name,
+            digest=sha256_text(recipe.source),
+            details={"recipe_sha256": recipe.digest, "reviewed_by": recipe.reviewed_by, "from_job": recipe.from_job},
         )
 
     def _source(self, caller: Caller, request: RecipeSave) -> str:
         if (request.source is None) == (request.from_job is None):
-            message = "Give exactly one of source and from_job."
-            raise RequestError(message, details={"problems": [{"at": "/source", "message": message}]})
+            raise _bad("/source", "Give exactly one of source and from_job.")
         if request.source is not None:
             return request.source
         job = self._jobs.find(caller, str(request.from_job))
         if job.program is None or job.is_erased:
-            message = f"Job {job.id} has no program{', as its contents were erased' if job.is_erased else ''}."
-            raise RequestError(message, details={"problems": [{"at": "/from_job", "message": message}]})
+            because = ", as its contents were erased" if job.is_erased else ""
+            raise _bad("/from_job", f"Job {job.id} has no program{because}.")
         return job.program.source
+
+    def _envelope(self, caller: Caller, request: RecipeSave, source: str, catalogue: Catalogue) -> Envelope | None:
+        if request.envelope_from_job is None:
+            return request.envelope
+        if request.envelope is not None:
+            raise _bad("/envelope_from_job", "Give at most one of envelope and envelope_from_job.")
+        job = self._jobs.find(caller, request.envelope_from_job)
+        plan = plan_of(job)
+        if not _ran(job, source):
+            raise _bad(
+                "/envelope_from_job", f"Job {job.id} ran another program, so its plan says nothing about this one."
+            )
+        return seen(plan.body().effects, catalogue)
+
+
+def _ran(job: JobRecord, source: str) -> bool:
+    return job.program is not None and job.program.source == source
+
+
+def _numbered(versions: Sequence[Recipe], number: int) -> Recipe:
+    """One of all versions, oldest first."""
+    if 1 <= number <= len(versions):
+        return versions[number - 1]
+    name, newest = versions[0].name, len(versions)
+    raise RequestError(
+        f"There is no version {number} of recipe {name!r}; the newest is {newest}.",
+        code="recipe.not_found",
+        details={"recipe": name, "version": number, "newest": newest},
+    )
+
+
+def _bad(at: str, message: str) -> RequestError:
+    return RequestError(message, details={"problems": [{"at": at, "message": message}]})
+
+
+def _conflict(name: str, expected: int | None) -> RequestError:
+    seen_at = "as it was a moment ago" if expected is None else f"at version {expected}"
+    return RequestError(
+        f"The recipe {name} is not {seen_at} any more; look at it again.",
+        code="recipe.conflict",
+        details={"recipe": name, "expect_version": expected},
+    )
 
 
 def _not_found(name: str) -> RequestError:

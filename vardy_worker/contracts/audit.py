@@ -46,6 +46,7 @@ class Action(StrEnum):
     KEY_REVOKED = "key.revoked"
     RULES_APPLIED = "rules.applied"
     RECIPE_SAVED = "recipe.saved"
+    RECIPE_REVIEWED = "recipe.reviewed"
     RECIPE_DELETED = "recipe.deleted"
     TOTALS_ERASED = "totals.erased"
 
@@ -56,6 +57,7 @@ SETTINGS_ACTIONS: Final = frozenset(
         Action.KEY_REVOKED,
         Action.RULES_APPLIED,
         Action.RECIPE_SAVED,
+        Action.RECIPE_REVIEWED,
         Action.RECIPE_DELETED,
         Action.TOTALS_ERASED,
     }

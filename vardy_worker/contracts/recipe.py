@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from vardy_worker.contracts.base import Contract, JsonObject, JsonValue
+from vardy_worker.contracts.base import Contract, JsonObject, JsonValue, sha256_json
 from vardy_worker.contracts.envelope import Envelope
 
 if TYPE_CHECKING:
@@ -32,6 +32,12 @@ class Recipe(Contract):
     reviewed_by: str = ""
     reviewed_at_ms: int = 0
     from_job: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """Hex SHA-256 of what was reviewed: everything but the version, the reviewer and the job it came from."""
+        others = {"version", "reviewed_by", "reviewed_at_ms", "from_job"}
+        return sha256_json(self.model_dump(mode="json", exclude=others))
 
     def changed_functions(self, catalogue: Catalogue) -> tuple[str, ...]:
         """The functions that have another version by now, or are gone: with any, it needs a review."""

@@ -1,84 +1,116 @@
-"""What must hold of a recipe before it is saved."""
+"""A recipe as somebody wrote it, made into one that is validated and pinned, or refused with every reason."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vardy_worker.contracts.base import pointer_get
+from pydantic import ValidationError
+
 from vardy_worker.contracts.errors import RequestError
+from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.programs.checking import check, functions_called
+from vardy_worker.programs.params_schemas import params_schema_problem
+from vardy_worker.rules.envelope_check import envelope_problems
 
 if TYPE_CHECKING:
-    from vardy_worker.contracts.base import JsonObject, JsonValue
-    from vardy_worker.contracts.functions import Catalogue
+    from collections.abc import Iterator, Mapping
+
+    from vardy_worker.contracts.base import JsonObject
+    from vardy_worker.contracts.envelope import Envelope
+    from vardy_worker.contracts.functions import Catalogue, FunctionSpec
     from vardy_worker.contracts.program import Finding
 
+NAME_MESSAGE = "A recipe's name begins with a small letter and has small letters, digits and hyphens, at most 63."
 
-def check_recipe_source(source: str, catalogue: Catalogue, *, program_bytes_max: int) -> tuple[Finding, ...]:
-    """The warnings of a recipe's program. Raises `recipe.invalid` with every finding."""
-    size = len(source.encode())
+
+@dataclass(frozen=True, slots=True)
+class RecipeDraft:
+    """What somebody wants to save. `functions` are the versions it was reviewed against, where that is known."""
+
+    name: str
+    source: str
+    description: str = ""
+    params_schema: JsonObject = field(default_factory=lambda: {"type": "object"})
+    judge: bool = False
+    envelope: Envelope | None = None
+    functions: Mapping[str, str] | None = None
+    from_job: str | None = None
+
+
+def make_recipe(
+    draft: RecipeDraft, catalogue: Catalogue, *, program_bytes_max: int, reviewed_by: str, now_ms: int
+) -> tuple[Recipe, tuple[Finding, ...]]:
+    """The recipe, pinned to the present versions of the functions it calls, and the warnings of its program.
+
+    Raises `RequestError`: `request.invalid` for the name, `recipe.invalid` with all other problems, each
+    with a JSON Pointer, and those of the program with line and column.
+    """
+    size = len(draft.source.encode("utf-8", "surrogatepass"))
     if size > program_bytes_max:
-        raise RequestError(
-            f"The program has {size} bytes; at most {program_bytes_max} are allowed.",
-            code="recipe.invalid",
-            details={"limit": "program_bytes_max", "value": size},
-        )
-    findings = check(source, catalogue)
-    errors = [finding for finding in findings if finding.severity == "error"]
-    if errors:
-        first = errors[0]
-        raise RequestError(
-            f"The program does not validate: line {first.line}, column {first.column}: {first.message}",
-            code="recipe.invalid",
-            details={"problems": [finding.model_dump(mode="json") for finding in findings]},
-        )
-    return findings
-
-
-def pinned_versions(source: str, catalogue: Catalogue) -> dict[str, str]:
-    """The functions that a program calls, each with its present version."""
-    called = (catalogue.get(name) for name in functions_called(source, catalogue))
-    return {spec.name: spec.version for spec in called if spec is not None}
-
-
-def check_params_schema(schema: JsonObject) -> None:
-    """Raises `recipe.invalid` unless this is a JSON Schema (2020-12) of an object."""
-    import jsonschema  # noqa: PLC0415 - needed only when a recipe is saved, and slow to load
-
-    problem = ""
+        # Not checked any further: the limit is what keeps the checks quick.
+        message = f"The program has {size} bytes; at most {program_bytes_max} are allowed."
+        problem = {"at": "/source", "message": message, "limit": "program_bytes_max", "value": size}
+        raise _invalid([problem])
+    findings = check(draft.source, catalogue, judge=draft.judge)
+    called = _called(draft.source, catalogue)
+    problems = [*_problems(draft, findings, called)]
+    if problems:
+        raise _invalid(problems)
     try:
-        jsonschema.Draft202012Validator.check_schema(schema)
-    except jsonschema.SchemaError as error:
-        problem = f"params_schema is not a JSON Schema (2020-12): {error.message}"
-    if not problem and schema.get("type") != "object":
-        problem = 'params_schema must say {"type": "object"}: params are always an object.'
-    if not problem:
-        from vardy_worker.json_schemas import pattern_problem  # noqa: PLC0415 - the same
-
-        problem = pattern_problem(schema)
-    if not problem and (reference := _lost_reference(schema, schema)):
-        problem = f"params_schema refers to {reference[:100]}, which is no place in itself."
-    if problem:
-        details = {"problems": [{"at": "/params_schema", "message": problem}]}
-        raise RequestError(problem, code="recipe.invalid", details=details)
-
-
-def _lost_reference(node: JsonValue, schema: JsonObject) -> str:
-    """The first `$ref` that leads nowhere, or out of the schema: a worker must not fetch it. "" without one."""
-    if isinstance(node, dict):
-        for name in ("$ref", "$dynamicRef"):
-            reference = node.get(name)
-            if isinstance(reference, str) and not _leads_inside(reference, schema):
-                return reference
-    inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    return next((lost for item in inner if (lost := _lost_reference(item, schema))), "")
+        recipe = Recipe(
+            name=draft.name,
+            description=draft.description,
+            source=draft.source,
+            params_schema=draft.params_schema,
+            functions={name: spec.version for name, spec in called.items()},
+            judge=draft.judge,
+            envelope=draft.envelope,
+            reviewed_by=reviewed_by,
+            reviewed_at_ms=now_ms,
+            from_job=draft.from_job,
+        )
+    except ValidationError as error:
+        raise RequestError(NAME_MESSAGE, details={"problems": [{"at": "/name", "message": NAME_MESSAGE}]}) from error
+    return recipe, findings
 
 
-def _leads_inside(reference: str, schema: JsonObject) -> bool:
-    if not reference.startswith("#"):
-        return False
-    try:
-        pointer_get(schema, reference[1:])
-    except (LookupError, ValueError):
-        return False
-    return True
+def _called(source: str, catalogue: Catalogue) -> dict[str, FunctionSpec]:
+    specs = {spec.name: spec for spec in catalogue.functions}
+    return {name: specs[name] for name in functions_called(source, catalogue)}
+
+
+def _problems(
+    draft: RecipeDraft, findings: tuple[Finding, ...], called: Mapping[str, FunctionSpec]
+) -> Iterator[JsonObject]:
+    for finding in findings:
+        if finding.severity == "error":
+            yield {"at": "/source", **finding.model_dump(mode="json"), **_hint(finding)}
+    if message := params_schema_problem(draft.params_schema):
+        yield {"at": "/params_schema", "message": message}
+    if draft.envelope is not None:
+        yield from envelope_problems(draft.envelope, tuple(called.values()))
+    for name, version in (draft.functions or {}).items():
+        present = called.get(name)
+        if present is None:
+            message = f"The program does not call `{name}`."
+        elif present.version != version:
+            message = f"`{name}` has version {present.version} now; the recipe was reviewed against {version}."
+        else:
+            continue
+        yield {"at": f"/functions/{name}", "message": message}
+
+
+def _hint(finding: Finding) -> JsonObject:
+    if finding.code != "program.judge_off":
+        return {}
+    return {"hint": "Save the recipe with `judge` on, or decide in code."}
+
+
+def _invalid(problems: list[JsonObject]) -> RequestError:
+    first, more = problems[0], len(problems) - 1
+    where = (
+        f"The program does not validate: line {first['line']}, column {first['column']}: " if "line" in first else ""
+    )
+    rest = f" ({more} more problem{'s' if more > 1 else ''})" if more else ""
+    return RequestError(f"{where}{first['message']}{rest}", code="recipe.invalid", details={"problems": problems})

@@ -12,15 +12,15 @@ from pydantic import ValidationError
 from vardy_worker import verbs
 from vardy_worker.active_rules import evaluate_plan
 from vardy_worker.contracts.decision import Choice, DecisionMessage
+from vardy_worker.contracts.envelope import Envelope
 from vardy_worker.contracts.errors import RequestError, RulesError, SettingsError
 from vardy_worker.contracts.job import JobKind, Submission
-from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.user import User
 from vardy_worker.contracts.view import JobView, job_view, milliseconds
 from vardy_worker.documents import BUILT_IN_RULES, RECIPES, read_recipe
 from vardy_worker.functions.runtime import FunctionRuntime
 from vardy_worker.json_schemas import result_problem
-from vardy_worker.programs.recipes import check_params_schema, check_recipe_source, pinned_versions
+from vardy_worker.programs.recipes import RecipeDraft, make_recipe
 from vardy_worker.prompts.first import first_prompt
 from vardy_worker.testing.clock import MovableClock
 from vardy_worker.testing.parts import Parts, make_settings
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.job import JobRecord
     from vardy_worker.contracts.journal import JournalEntry
     from vardy_worker.contracts.policy import PolicyResult, RuleWarning
+    from vardy_worker.contracts.recipe import Recipe
     from vardy_worker.functions.registry import Functions
     from vardy_worker.ports import Change
 
@@ -317,26 +318,26 @@ class Harness:
         *,
         params_schema: JsonObject | Path | None = None,
         description: str = "",
+        judge: bool = False,
+        envelope: Envelope | JsonObject | None = None,
         reviewed_by: str = "reviewer",
     ) -> Recipe:
         """Saves a recipe, as `vardy recipes save` does. Raises `RequestError` `recipe.invalid` with every finding."""
-        text, catalogue = _read(source), self._parts.host.catalogue()
         schema = json.loads(_read(params_schema)) if isinstance(params_schema, Path) else params_schema
-        schema = {"type": "object"} if schema is None else schema
-        check_params_schema(schema)
-        check_recipe_source(text, catalogue, program_bytes_max=self._parts.settings.limits.program_bytes_max)
-        try:
-            recipe = Recipe(
+        recipe, _ = make_recipe(
+            RecipeDraft(
                 name=name,
+                source=_read(source),
                 description=description,
-                source=text,
-                params_schema=schema,
-                functions=pinned_versions(text, catalogue),
-                reviewed_by=reviewed_by,
-                reviewed_at_ms=self._parts.clock.now_ms(),
-            )
-        except ValidationError as error:
-            raise _invalid(error) from error
+                params_schema={"type": "object"} if schema is None else schema,
+                judge=judge,
+                envelope=_envelope(envelope),
+            ),
+            self._parts.host.catalogue(),
+            program_bytes_max=self._parts.settings.limits.program_bytes_max,
+            reviewed_by=reviewed_by,
+            now_ms=self._parts.clock.now_ms(),
+        )
         self._parts.documents.put(RECIPES, name, recipe.model_dump(mode="json", exclude={"version"}))
         return self._recipe(name)
 
@@ -438,6 +439,13 @@ def _person(person: Person) -> User:
         return person
     try:
         return User.model_validate({"id": person} if isinstance(person, str) else person)
+    except ValidationError as error:
+        raise _invalid(error) from error
+
+
+def _envelope(envelope: Envelope | JsonObject | None) -> Envelope | None:
+    try:
+        return None if envelope is None else Envelope.model_validate(envelope)
     except ValidationError as error:
         raise _invalid(error) from error
 

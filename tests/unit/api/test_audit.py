@@ -190,8 +190,8 @@ def test_keys_rules_and_recipes_leave_entries_in_the_chain_of_settings(api: ApiW
     rules = http.put("/v1/rules", json={"text": "default: block\n"}).json()
     http.put("/v1/rules", json={"text": "default: block\n"})
     source = "async function run(params) {\n  return 1;\n}\n"
-    for _ in range(2):
-        http.put("/v1/recipes/one", json={"source": source})
+    for days in (1, 2, 2):
+        http.put("/v1/recipes/one", json={"source": source.replace("1", str(days))})
     http.delete("/v1/recipes/one")
     http.delete("/v1/recipes/one")
     found = entries(api.trail, SETTINGS)[seen:]

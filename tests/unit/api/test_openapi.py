@@ -91,7 +91,7 @@ def test_every_example_of_a_body_validates(document: dict[str, Any]) -> None:
         len(group)
         for group in (
             examples.RUN, examples.EXPLORE, examples.DECISION, examples.RESOLVE, examples.RECIPE, examples.PROGRAM,
-            examples.RULES, examples.RULES_TEST, examples.PROMPT, examples.KEY,
+            examples.RECIPE_REVIEW, examples.RULES, examples.RULES_TEST, examples.PROMPT, examples.KEY,
         )
     )  # fmt: skip
 
@@ -132,6 +132,8 @@ def test_answers_fit_their_schemas(api: ApiWorld, http: httpx.Client, document: 
         "/v1/jobs/{job_id}/attempts": f"/v1/jobs/{job.id}/attempts",
         "/v1/recipes/{name}": "/v1/recipes/days",
         "/v1/recipes/{name}/versions": "/v1/recipes/days/versions",
+        "/v1/recipes/{name}/versions/{version}": "/v1/recipes/days/versions/1",
+        "/v1/recipes/{name}/difference": "/v1/recipes/days/difference?from=1",
         "/problems/{code}": "/problems/internal",
     }
     for method, path, route in routes(document):

@@ -1,0 +1,69 @@
+"""What is wrong with an envelope, for the program that it is to bound."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from vardy_worker.contracts.base import JsonObject, make_pointer
+from vardy_worker.contracts.envelope import exact_number
+from vardy_worker.contracts.functions import FunctionKind
+from vardy_worker.rules.shapes import shape_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from vardy_worker.contracts.envelope import Bounds, Envelope, FunctionEnvelope
+    from vardy_worker.contracts.functions import FunctionSpec
+
+
+def envelope_problems(envelope: Envelope, called: Sequence[FunctionSpec]) -> Iterator[JsonObject]:
+    """Every problem as `{"at": pointer, "message": sentence}`; `called` are the functions of the program."""
+    writes = {spec.name: spec for spec in called if spec.kind is FunctionKind.WRITE}
+    reads = {spec.name for spec in called} - set(writes)
+    if not envelope.functions:
+        yield _problem(("functions",), f"The envelope names no write function{_near('', writes)}.")
+    for name, bounds in envelope.functions.items():
+        if name in writes:
+            yield from _function_problems(name, bounds, writes[name])
+        elif name in reads:
+            yield _problem(("functions", name), f"`{name}` is a read function, and a plan has only writes.")
+        else:
+            yield _problem(("functions", name), f"The program does not call `{name}`{_near(name, writes)}.")
+
+
+def _function_problems(name: str, bounds: FunctionEnvelope, spec: FunctionSpec) -> Iterator[JsonObject]:
+    fields = shape_of(spec.input_schema).fields
+    numeric = [argument for argument, shape in fields.items() if shape.numeric]
+    for argument, bound in bounds.arguments.items():
+        at = ("functions", name, "arguments", argument)
+        if argument not in fields:
+            yield _problem(at, f"`{name}` has no argument `{argument}`{_near(argument, numeric)}.")
+        elif argument not in numeric:
+            yield _problem(at, f"The argument `{argument}` of `{name}` is no number{_near('', numeric)}.")
+        else:
+            yield from _bound_problems(at, bound)
+
+
+def _bound_problems(at: tuple[str, ...], bound: Bounds) -> Iterator[JsonObject]:
+    least, most, total = exact_number(bound.min), exact_number(bound.max), exact_number(bound.sum_max)
+    if least is None and most is None and total is None:
+        yield _problem(at, "It says nothing: give `min`, `max` or `sum_max`.")
+    if least is not None and most is not None and least > most:
+        yield _problem((*at, "min"), "`min` is above `max`, so nothing would be within.")
+    if total is not None and total < max(least or 0, 0):
+        yield _problem(
+            (*at, "sum_max"), "`sum_max` is below what a single effect may have, so nothing would be within."
+        )
+
+
+def _problem(at: tuple[str, ...], message: str) -> JsonObject:
+    return {"at": make_pointer(("envelope", *at)), "message": message}
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    known = sorted(names)
+    near = get_close_matches(name, known, n=1)
+    if near:
+        return f"; did you mean `{near[0]}`?"
+    return f"; there are {', '.join(f'`{each}`' for each in known)}" if known else "; there are none"
