@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 
 FLOOR_BYTES = 32
 """The room that every value is given that is shown at all; whatever it is, it fits when cut."""
-SHARES = 8
+SHARES = 4
 """An item of an array is shown whole up to this part of the array's room; the rest is for its neighbours."""
 ELLIPSIS = "…"
+BRACKETS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def _cut(value: JsonValue, room: int) -> JsonValue:
 
 
 def _cut_text(text: str, room: int) -> str:
-    note = f"{ELLIPSIS} ({len(text):,} characters)"
+    note = f"{ELLIPSIS} ({len(text):,} characters in all)"
     left = room - _size(note)
     if left <= 0:
         return ELLIPSIS
@@ -86,46 +88,42 @@ def _cut_text(text: str, room: int) -> str:
 
 
 def _cut_array(items: list[JsonValue], room: int) -> JsonValue:
-    note = f"{ELLIPSIS} {len(items):,} more items"
-    inside = room - 2 - _size(note) - 1
+    sizes = [_size(item) for item in items]
+    inside = room - BRACKETS
     share = max(FLOOR_BYTES, inside // SHARES)
-    sizes: list[int] = []
-    left = inside
-    for item in items:
-        size = _size(item)
-        left -= min(size, share) + 1
-        if left < 0:
-            break
-        sizes.append(size)
-    if not sizes:
+    kept = _kept([min(size, share) + 1 for size in sizes], inside, _size(_more(len(items), "item")) + 1)
+    if kept == 0:
         return f"{ELLIPSIS} {_count(len(items), 'item')}"
-    rooms = _rooms(sizes, inside - len(sizes))
-    shown = [_fitted(item, size, given) for item, size, given in zip(items, sizes, rooms, strict=False)]
-    hidden = len(items) - len(shown)
-    return [*shown, f"{ELLIPSIS} {hidden:,} more {'item' if hidden == 1 else 'items'}"] if hidden else shown
+    hidden = len(items) - kept
+    note = [_more(hidden, "item")] if hidden else []
+    rooms = _rooms(sizes[:kept], inside - kept - sum(_size(text) + 1 for text in note))
+    return [*map(_fitted, items[:kept], sizes, rooms), *note]
 
 
 def _cut_object(value: dict[str, JsonValue], room: int) -> JsonValue:
     mark = ELLIPSIS
     while mark in value:
         mark += ELLIPSIS
-    inside = room - 2 - _size({mark: f"{len(value):,} more keys"}) - 1
-    names: list[str] = []
-    sizes: list[int] = []
-    left = inside
-    for name, item in value.items():
-        size = _size(item)
-        left -= min(size, FLOOR_BYTES) + _size(name) + 2
-        if left < 0:
-            break
-        names.append(name)
-        sizes.append(size)
-    if not names:
-        return f"{ELLIPSIS} {_count(len(value), 'key')}"
-    rooms = _rooms(sizes, inside - sum(_size(name) + 2 for name in names))
-    shown = {name: _fitted(value[name], size, given) for name, size, given in zip(names, sizes, rooms, strict=True)}
-    hidden = len(value) - len(shown)
-    return {**shown, mark: f"{hidden:,} more {'key' if hidden == 1 else 'keys'}"} if hidden else shown
+    names = list(value)
+    sizes = [_size(item) for item in value.values()]
+    inside = room - BRACKETS
+    costs = [min(size, FLOOR_BYTES) + _size(name) + 2 for name, size in zip(names, sizes, strict=True)]
+    kept = _kept(costs, inside, _size(mark) + _size(_count(len(names), "more key")) + 2)
+    if kept == 0:
+        return f"{ELLIPSIS} {_count(len(names), 'key')}"
+    hidden = len(names) - kept
+    note = {mark: _count(hidden, "more key")} if hidden else {}
+    taken = sum(_size(name) + 2 for name in names[:kept]) + sum(_size(note[mark]) + _size(mark) + 2 for _ in note)
+    rooms = _rooms(sizes[:kept], inside - taken)
+    return dict(zip(names[:kept], map(_fitted, value.values(), sizes, rooms), strict=True)) | note
+
+
+def _kept(costs: Sequence[int], room: int, note: int) -> int:
+    """How many of the first parts fit with the least room of each: all, or those that a note leaves room for."""
+    if sum(costs) <= room:
+        return len(costs)
+    spent = accumulate(costs, initial=note)
+    return sum(1 for total in spent if total <= room) - 1 if note <= room else 0
 
 
 def _rooms(sizes: Sequence[int], room: int) -> list[int]:
@@ -142,3 +140,7 @@ def _rooms(sizes: Sequence[int], room: int) -> list[int]:
 
 def _count(number: int, word: str) -> str:
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+def _more(number: int, word: str) -> str:
+    return f"{ELLIPSIS} {_count(number, f'more {word}')}"
