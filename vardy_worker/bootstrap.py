@@ -25,6 +25,7 @@ from vardy_worker.store.connection import connect
 from vardy_worker.store.redis_audit import RedisAuditTrail
 from vardy_worker.store.redis_documents import RedisDocuments
 from vardy_worker.store.redis_jobs import RedisJobStore
+from vardy_worker.store.redis_judge_cache import RedisJudgeCache
 from vardy_worker.store.redis_presence import RedisPresence
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class _Parts:
     settings: Settings
     name: str
     store: RedisJobStore
+    judge_cache: RedisJudgeCache
     queue: CeleryQueue
     host: FunctionRuntime
     rules: ActiveRules
@@ -82,6 +84,7 @@ def build_worker(settings: Settings, celery: Celery) -> WorkerProcess:
         settings=settings,
         name=worker_name(),
         store=patient,
+        judge_cache=RedisJudgeCache(client, settings.namespace),
         queue=CeleryQueue(celery, settings),
         host=FunctionRuntime(load_functions(settings.functions), threads=settings.function_threads),
         rules=ActiveRules(documents, CelRules()),
@@ -132,10 +135,12 @@ def _sandbox(parts: _Parts) -> ChildSandbox:
 
 def _runs(parts: _Parts, sandbox: ChildSandbox) -> RunPipeline:
     from vardy_worker.adapters.litellm_model import LitellmModel  # noqa: PLC0415 - as the sandbox above
+    from vardy_worker.judge import ModelJudge  # noqa: PLC0415 - the same
     from vardy_worker.pipeline.run import RunPipeline  # noqa: PLC0415 - the same
 
     model = LitellmModel()
     parts.closing.append(model.close)
+    judge = ModelJudge(model=model, cache=parts.judge_cache, clock=parts.clock, settings=parts.settings)
     return RunPipeline(
         store=parts.store,
         queue=parts.queue,
@@ -147,6 +152,7 @@ def _runs(parts: _Parts, sandbox: ChildSandbox) -> RunPipeline:
         clock=parts.clock,
         settings=parts.settings,
         worker=parts.name,
+        judge=judge if parts.settings.judge_model else None,
     )
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def recipe_program(work: JobInHand, recipe: Recipe) -> Program | None:
     """The recipe's program, checked against the functions as they are now; None when it was refused."""
     started = work.parts.clock.monotonic()
-    findings = check(recipe.source, work.catalogue)
+    findings = check(recipe.source, work.catalogue, judge=recipe.judge)
     work.note_time("validate", (work.parts.clock.monotonic() - started) * 1000)
     errors = [finding for finding in findings if finding.severity == "error"]
     if errors:

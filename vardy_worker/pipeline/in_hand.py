@@ -12,6 +12,7 @@ from vardy_worker.contracts.errors import ErrorInfo, FenceLost, StoreUnavailable
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.job import JobKind
 from vardy_worker.contracts.status import Stage, Status
+from vardy_worker.judge.session import JudgeSession
 from vardy_worker.logs import get_logger
 from vardy_worker.pipeline.settle import apply, settled
 from vardy_worker.ports import KEEP, Change, Keep
@@ -21,7 +22,7 @@ from vardy_worker.verbs.shared import PUBLISH_GRACE_MS
 if TYPE_CHECKING:
     from vardy_worker.contracts.audit import AuditNote
     from vardy_worker.contracts.functions import Catalogue
-    from vardy_worker.contracts.job import Attempt, JobRecord, Usage
+    from vardy_worker.contracts.job import Attempt, JobRecord, JudgeUsage, Usage
     from vardy_worker.contracts.limits import Limits
     from vardy_worker.contracts.program import Program
     from vardy_worker.leases import Hold
@@ -82,12 +83,37 @@ class JobInHand:
             sandbox=self.parts.sandbox,
             host=self.parts.host,
             clock=self.parts.clock,
+            judge=self._judge_session(),
         )
         self.note_time("execute", (self.parts.clock.monotonic() - started) * 1000)
         if outcome.trace.console.lines:
             self.parts.store.put_console(self.job.id, outcome.trace.console)
         self.job = self.job.model_copy(update={"calls": outcome.trace.calls, "warnings": outcome.trace.warnings})
         return outcome
+
+    def judge_missing(self) -> ErrorInfo | None:
+        """Why the job cannot have the judge that it asks for."""
+        if self.parts.judge is not None or not self.job.has_judge:
+            return None
+        message = "The job asks for the judge, and no worker has one: set VARDY_JUDGE_MODEL, or ask without `judge`."
+        return ErrorInfo(code="execution.judge_not_configured", message=message)
+
+    def _judge_session(self) -> JudgeSession | None:
+        if self.parts.judge is None or not self.job.has_judge:
+            return None
+        return JudgeSession(
+            self.parts.judge,
+            job_id=self.job.id,
+            limits=self.limits,
+            spent=self.job.usage.judge,
+            noted=self._write_judge_usage,
+        )
+
+    def _write_judge_usage(self, spent: JudgeUsage) -> None:
+        """Kept at once, so that a job picked up after a crash has no new budget."""
+        usage = self.job.usage.model_copy(update={"judge": spent})
+        self.remember_usage(usage)
+        self.write({"usage": usage}, to=Status.RUNNING, events=())
 
     # --- ends that are the worker's, not the job's ------------------------------------------
 

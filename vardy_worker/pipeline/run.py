@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from vardy_worker.contracts.errors import FenceLost, NotConfirmed, SettingsError, StoreUnavailable
+from vardy_worker.contracts.errors import JOB_ERRORS, FenceLost, NotConfirmed, SettingsError, StoreUnavailable
 from vardy_worker.contracts.ids import new_id
 from vardy_worker.contracts.job import JobKind
 from vardy_worker.contracts.status import Status
@@ -24,7 +24,7 @@ from vardy_worker.ports import Claimed
 if TYPE_CHECKING:
     from vardy_worker.active_rules import ActiveRules
     from vardy_worker.leases import LeaseKeeper
-    from vardy_worker.ports import Clock, FunctionHost, JobStore, Model, Queue, Sandbox
+    from vardy_worker.ports import Clock, FunctionHost, JobStore, Judge, Model, Queue, Sandbox
     from vardy_worker.settings import Settings
 
 log = get_logger(__name__)
@@ -46,6 +46,8 @@ class RunPipeline:
     clock: Clock
     settings: Settings
     worker: str
+    judge: Judge | None = None
+    """The model behind `classify` and `ai`; None while VARDY_JUDGE_MODEL is not set."""
     unfit: threading.Event = field(default_factory=threading.Event)
     """Set when no sandbox can be started in this process, which should then be replaced."""
 
@@ -84,6 +86,9 @@ def _advance(work: JobInHand, *, deliveries: int) -> None:
     """Everything between the claim and the job's next status."""
     if deliveries > work.parts.settings.delivery_attempts_max:
         work.give_up()
+        return
+    if (missing := work.judge_missing()) is not None:
+        work.settle(JOB_ERRORS[missing.code], error=missing)
         return
     try:
         if work.job.kind is JobKind.EXPLORE:

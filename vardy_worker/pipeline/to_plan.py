@@ -129,4 +129,6 @@ def _commit(work: JobInHand, fields: dict[str, object], now_ms: int, noted: tupl
 
 def _is_worth_a_repair(error: ErrorInfo) -> bool:
     """Whether another program may do better: it failed itself, or gave a call arguments that do not fit."""
+    if error.code == "execution.judge_unavailable":
+        return False
     return error.code == "validation.arguments" or JOB_ERRORS[error.code] is Status.EXECUTION_ERROR

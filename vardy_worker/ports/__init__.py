@@ -33,6 +33,7 @@ from vardy_worker.ports.jobs import (
     Replayed,
     Submitted,
 )
+from vardy_worker.ports.judge import Judge, JudgeCache
 from vardy_worker.ports.model import Model
 from vardy_worker.ports.queue import Queue
 from vardy_worker.ports.rules import PlanFacts, RuleEngine
@@ -61,6 +62,8 @@ __all__ = [
     "GoodArguments",
     "IdempotencyClaim",
     "JobStore",
+    "Judge",
+    "JudgeCache",
     "Keep",
     "KeyReused",
     "LogLine",

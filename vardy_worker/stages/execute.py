@@ -1,4 +1,4 @@
-"""Runs a program in the sandbox: reads at once, writes as recorded effects."""
+"""Runs a program in the sandbox: reads and questions to the judge at once, writes as recorded effects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from vardy_worker.contracts.execution import (
 )
 from vardy_worker.contracts.functions import FunctionKind
 from vardy_worker.contracts.job import ConsoleRecord
+from vardy_worker.contracts.judge import JUDGE_FUNCTIONS, JudgeFailure
 from vardy_worker.ports import BadArguments, CallFailed, CallOk, CallUnknown, FunctionCall
+from vardy_worker.programs.judge_arguments import BadJudgeCall, judge_call
 from vardy_worker.prompts import property_names, shape_of
 
 if TYPE_CHECKING:
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.limits import Limits
     from vardy_worker.contracts.program import Program
     from vardy_worker.contracts.user import User
+    from vardy_worker.judge.session import JudgeSession
     from vardy_worker.ports import CallOutcome, Clock, FunctionHost, Sandbox
+    from vardy_worker.programs.judge_arguments import JudgeCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +84,15 @@ class NotExecuted:
     trace: Trace
 
 
-def execute(given: ExecuteInput, *, sandbox: Sandbox, host: FunctionHost, clock: Clock) -> Executed | NotExecuted:
-    """Runs the program to its end within its limits."""
-    bridge = _Bridge(given, host, clock)
+def execute(
+    given: ExecuteInput, *, sandbox: Sandbox, host: FunctionHost, clock: Clock, judge: JudgeSession | None = None
+) -> Executed | NotExecuted:
+    """Runs the program to its end within its limits. Only with a `judge` it has `classify` and `ai`."""
+    bridge = _Bridge(given, host, clock, judge)
     run = SandboxRun(
         source=given.program.source,
         functions=tuple(spec.name for spec in given.catalogue.functions),
+        judge=judge is not None,
         params=given.params,
         now_ms=given.now_ms,
         seed=given.job_id,
@@ -94,7 +101,7 @@ def execute(given: ExecuteInput, *, sandbox: Sandbox, host: FunctionHost, clock:
     outcome = sandbox.run(run, bridge.handle, started=bridge.start)
     trace = Trace(
         calls=tuple(bridge.calls),
-        warnings=outcome.warnings + bridge.caught_failures(outcome),
+        warnings=outcome.warnings + bridge.caught_failures(outcome) + (() if judge is None else judge.warnings()),
         console=ConsoleRecord(lines=outcome.console, truncated=outcome.console_truncated),
         shapes=() if isinstance(outcome, Returned) else bridge.shapes(),
     )
@@ -116,6 +123,7 @@ class _Bridge:
     given: ExecuteInput
     host: FunctionHost
     clock: Clock
+    judge: JudgeSession | None
     deadline: float = 0
     calls: list[CallSummary] = field(default_factory=list)
     effects: list[EffectDraft] = field(default_factory=list)
@@ -129,12 +137,23 @@ class _Bridge:
         self.deadline = self.clock.monotonic() + self.given.limits.execute_seconds_max
 
     def handle(self, batch: Sequence[GuestCall]) -> list[CallReply]:
-        """The replies to the calls of one tick, in call order; reads run concurrently."""
+        """The replies to the calls of one tick, in call order.
+
+        Reads run concurrently. Then the judge is asked all questions together, so that equal
+        texts are asked once and others share calls.
+        """
         replies: dict[int, CallReply] = {}
         reads: list[tuple[GuestCall, FunctionCall]] = []
+        questions: list[tuple[GuestCall, JudgeCall]] = []
         for call in batch:
             spec = self.given.catalogue.get(call.function)
-            if spec is None:
+            if self.judge is not None and call.function in JUDGE_FUNCTIONS:
+                question = self._question(call)
+                if isinstance(question, CallFailure):
+                    replies[call.id] = question
+                else:
+                    questions.append((call, question))
+            elif spec is None:
                 self._stop("execution.internal", f"The sandbox asked for {call.function}, which this job has not.")
             elif spec.kind is FunctionKind.WRITE:
                 replies[call.id] = self._record(call, spec)
@@ -152,6 +171,10 @@ class _Bridge:
         )
         for (call, _), outcome in zip(reads, outcomes, strict=True):
             replies[call.id] = self._reply(call, outcome)
+        if self.judge is not None and questions:
+            answers = self.judge.ask([question for _, question in questions], deadline=self.deadline)
+            for (call, _), answer in zip(questions, answers, strict=True):
+                replies[call.id] = self._judged(call, answer)
         return [replies[call.id] for call in batch]
 
     def shapes(self) -> tuple[ValueShape, ...]:
@@ -190,6 +213,22 @@ class _Bridge:
         if isinstance(checked, BadArguments):
             return self._fail(call, self._bad_arguments(call, checked))
         return checked.args
+
+    def _question(self, call: GuestCall) -> JudgeCall | CallFailure:
+        if call.refs:
+            message = (
+                f"{call.function} asks at once, so it cannot take the result of a write, which does not exist yet."
+            )
+            return self._fail(call, ErrorInfo(code="execution.placeholder", message=message, details=self._place(call)))
+        found = judge_call(call.function, call.args)
+        return self._fail(call, self._bad_arguments(call, found)) if isinstance(found, BadJudgeCall) else found
+
+    def _judged(self, call: GuestCall, answer: CallValue | JudgeFailure) -> CallReply:
+        if isinstance(answer, JudgeFailure):
+            details = answer.details | self._place(call)
+            return self._fail(call, ErrorInfo(code=answer.code, message=answer.message, details=details))
+        self.calls.append(CallSummary(id=call.id, function=call.function, ok=True))
+        return answer
 
     def _record(self, call: GuestCall, spec: FunctionSpec) -> CallPlaceholder:
         checked = self.host.check(
@@ -245,7 +284,7 @@ class _Bridge:
     def _place(self, call: GuestCall) -> JsonObject:
         return {"function": call.function, **_place(self.given.program, call.line, call.column)}
 
-    def _bad_arguments(self, call: GuestCall, bad: BadArguments) -> ErrorInfo:
+    def _bad_arguments(self, call: GuestCall, bad: BadArguments | BadJudgeCall) -> ErrorInfo:
         first = bad.problems[0]
         where = f"argument {first['at']}" if first.get("at") else "the arguments"
         return ErrorInfo(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from vardy_worker.contracts.job import Submission
     from vardy_worker.contracts.recipe import Recipe
-    from vardy_worker.ports import Change, FunctionHost, JobStore, Model, Sandbox
+    from vardy_worker.ports import Change, FunctionHost, JobStore, Judge, Model, Sandbox
     from vardy_worker.testing.clock import Calendar
 
 OWNER = "test"
@@ -71,6 +71,7 @@ class Parts:
     """Real pipelines, rules, functions and reconciler over memory stores and one clock.
 
     `deliver` takes the messages that are there, as a worker would; `worker` is its name.
+    Set `judge` for programs that have texts judged.
     """
 
     def __init__(self, host: FunctionHost, *, clock: Calendar, settings: Settings) -> None:
@@ -85,6 +86,7 @@ class Parts:
         self.rules = ActiveRules(self.documents, self.engine)
         self._keepers: list[LeaseKeeper] = []
         self._workers = itertools.count(1)
+        self.judge: Judge | None = None
         self.worker = ""
         self.next_worker()
         self.reconciler = Reconciler(
@@ -181,6 +183,7 @@ class Parts:
             clock=self.clock,
             settings=self.settings,
             worker=self.worker,
+            judge=self.judge,
         )
 
     def commits(self) -> CommitPipeline:
