@@ -294,6 +294,39 @@ def test_the_prompt_shows_exactly_the_functions_of_the_user(harness: Harness) ->
     assert "declare function refund(" not in harness.prompt("refund it", user="olga")
 
 
+# --- explore ----------------------------------------------------------------------------
+
+
+COUNT = "async function run(params) { return (await list_payments({ customer_id: params.customer })).length; }"
+
+
+def test_an_explore_goes_through_its_rounds_to_the_answer(harness: Harness, shop: Shop) -> None:
+    writes = "async function run() { return await write_note({ text: 'x' }); }"
+    throws = "async function run() { throw new Error('no'); }"
+    answers = [writes, throws, f"```js\n{COUNT}\n```", "One."]
+    job = harness.explore("how many payments?", answers, params={"customer": 7})
+    assert (job.kind, job.status, job.request, job.answer) == ("explore", "SUCCESS", "how many payments?", "One.")
+    assert [each.error and each.error.code for each in job.rounds] == ["validation.program", "execution.thrown", None]
+    assert job.rounds[2].summary == 1
+    assert not job.effects
+    assert not shop.notes
+
+
+def test_an_explore_ends_at_its_rounds_or_at_those_of_the_harness(harness: Harness, functions: Functions) -> None:
+    throws = "async function run() { throw new Error('no'); }"
+    job = harness.explore("how many payments?", throws, rounds_max=2)
+    assert (job.status, len(job.rounds), job.answer) == (Status.EXECUTION_ERROR, 2, None)
+    with Harness(functions, limits={"explore_rounds_max": 1}) as strict:
+        assert len(strict.explore("how many payments?", throws).rounds) == 1
+
+
+def test_the_prompt_of_a_question_shows_reads_alone(harness: Harness) -> None:
+    shown = harness.prompt("how many payments?", kind="explore", params={"customer": 7})
+    assert "how many payments?" in shown
+    assert "list_payments" in shown
+    assert "write_note" not in shown
+
+
 def test_the_hooks_run_around_the_block(functions: Functions, shop: Shop) -> None:
     with Harness(functions):
         assert shop.opened == ["open"]
