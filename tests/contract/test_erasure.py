@@ -15,10 +15,11 @@ from tests.support.worlds import RedisWorld, World, job_in
 from vardy_worker.contracts.audit import Action
 from vardy_worker.contracts.base import sha256_text
 from vardy_worker.contracts.decision import Choice, Decision
-from vardy_worker.contracts.erasure import ERASED
+from vardy_worker.contracts.erasure import ERASED, erased_event
 from vardy_worker.contracts.errors import ErrorInfo
 from vardy_worker.contracts.events import Event
-from vardy_worker.contracts.execution import CallSummary, ConsoleLine, Ref
+from vardy_worker.contracts.execution import CallSummary, ConsoleLine, Ref, ValueShape
+from vardy_worker.contracts.explore import Round
 from vardy_worker.contracts.ids import new_job_id
 from vardy_worker.contracts.job import Attempt, ConsoleRecord, JobFilter, Submission, Usage
 from vardy_worker.contracts.journal import EffectRecord, EffectState, JournalEntry, count_effects
@@ -94,15 +95,18 @@ def full_job(store: JobStore) -> JobRecord:
     finding = Finding(code="program.x", message=marked("found"), line=1, column=1, hint=marked("hint"))
     made = plan(job.id, effect(args={"text": marked("argument")}), effect(1), effect(2))
     said = policy(Verdict.APPROVE, 3, ApprovalNeed(rule="a-rule", roles=("lead",), message=marked("need")))
+    program = Program(
+        source=marked("program"),
+        sha256=sha256_text("program"),
+        attempts=2,
+        prompt="program-1",
+        line_map=(1,),
+        warnings=(finding,),
+    )
     ran: dict[str, Any] = {
-        "program": Program(
-            source=marked("program"),
-            sha256=sha256_text("program"),
-            attempts=2,
-            prompt="program-1",
-            line_map=(1,),
-            warnings=(finding,),
-        ),
+        "program": program,
+        "rounds": _rounds(program),
+        "answer": marked("answer"),
         "attempts": (Attempt(text=marked("answer"), error=_error("refused"), findings=(finding,)),),
         "calls": (CallSummary(id=1, function=marked("called"), ok=True),),
         "output": {marked("key"): marked("output")},
@@ -142,6 +146,15 @@ def full_job(store: JobStore) -> JobRecord:
     )
     assert isinstance(store.change(stopped), Changed)
     return record(store, job.id)
+
+
+def _rounds(program: Program) -> tuple[Round, ...]:
+    called = CallSummary(id=1, function=marked("called"), ok=True)
+    shape = ValueShape(label=marked("label"), shape=marked("shape"))
+    return (
+        Round(n=1, program=program, error=_error("failed"), calls=(called,), shapes=(shape,), ended_at_ms=NOW_MS),
+        Round(n=2, program=program, summary={marked("key"): marked("sum")}, truncated=True, ended_at_ms=NOW_MS + 1),
+    )
 
 
 def record(store: JobStore, job_id: str) -> JobRecord:
@@ -241,6 +254,19 @@ def test_the_skeleton_stays(world: World) -> None:
     assert view.plan is not None
     assert (view.plan.digest, view.plan.counts.total, view.effects) == (job.digest, 3, ())
     assert (view.request, view.user.id) == (ERASED, ERASED)
+
+
+def test_of_rounds_their_number_and_how_they_ended_stay(world: World) -> None:
+    left = erase(world, full_job(world.store))
+    first, second = left.rounds
+    assert first.program is not None
+    assert first.program.sha256 == sha256_text("program")
+    assert (first.error and first.error.code, first.calls, first.shapes) == ("commit.discarded", (), ())
+    assert (second.summary, second.truncated, second.worked) == (None, True, True)
+    assert [each.ended_at_ms for each in left.rounds] == [NOW_MS, NOW_MS + 1]
+    assert left.answer is None
+    told_of = Event(type="round", data={"n": 2, "state": "failed", "code": "x", "text": "why"}, at_ms=NOW_MS)
+    assert erased_event(told_of).data == {"n": 2, "state": "failed", "code": "x"}
 
 
 def test_events_keep_their_places(world: World) -> None:

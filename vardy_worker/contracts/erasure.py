@@ -1,7 +1,7 @@
 """What stays of a job whose contents were erased. The one place that decides it; pure.
 
 Gone are the texts and values that people, programs, models and functions put in: request,
-params, program, answers of the model, output, arguments and results of effects, error
+params, programs, answers of the model, output, summaries of rounds, arguments and results of effects, error
 texts, reasons, metadata, console, and who asked for it. Status, codes, counts, times,
 digests and who decided stay, so that it can still be told what was done, when and by whose
 approval.
@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vardy_worker.contracts.errors import DISCARDED
+from vardy_worker.contracts.explore import Round
 from vardy_worker.contracts.job import JobRecord, Submission
 from vardy_worker.contracts.plan import Plan
 from vardy_worker.contracts.status import Status, is_final
@@ -24,11 +25,12 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.errors import ErrorInfo
     from vardy_worker.contracts.events import Event
     from vardy_worker.contracts.journal import JournalEntry
+    from vardy_worker.contracts.program import Program
 
 ERASED: Final = "[erased]"
 """Stands where a text must be: the request, and the id of the person who asked."""
 
-_EVENT_DATA_KEPT: Final = frozenset({"status", "stage", "code", "seq", "state", "decision", "digest"})
+_EVENT_DATA_KEPT: Final = frozenset({"status", "stage", "code", "seq", "n", "state", "decision", "digest"})
 
 
 def may_be_erased(status: Status, error_code: str | None) -> bool:
@@ -51,7 +53,8 @@ def erased_record(job: JobRecord, *, at_ms: int) -> JobRecord:
         settled_at_ms=job.settled_at_ms,
         expires_at_ms=job.expires_at_ms,
         erased_at_ms=at_ms,
-        program=job.program and job.program.model_copy(update={"source": "", "line_map": (), "warnings": ()}),
+        program=_program(job.program),
+        rounds=tuple(_round(each) for each in job.rounds),
         revision=job.revision,
         plan=job.plan and Plan(digest=job.plan.digest, text=""),
         policy=job.policy
@@ -80,6 +83,20 @@ def _submission(submission: Submission) -> Submission:
         user=User(id=ERASED),
         mode=submission.mode,
         execution_repairs=submission.execution_repairs,
+    )
+
+
+def _program(program: Program | None) -> Program | None:
+    return program and program.model_copy(update={"source": "", "line_map": (), "warnings": ()})
+
+
+def _round(each: Round) -> Round:
+    return Round(
+        n=each.n,
+        program=_program(each.program),
+        truncated=each.truncated,
+        error=_error(each.error),
+        ended_at_ms=each.ended_at_ms,
     )
 
 
