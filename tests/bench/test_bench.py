@@ -23,6 +23,11 @@ def test_the_model_is_sent_the_same_bytes_however_much_data_there_is() -> None:
     assert measured["name"] == "tokens"
     assert measured["value"] == measured["floor"] > 1000
     assert measured["met"] is True
+    details = measured["details"]
+    assert details["explore_counts_ratio"] == pytest.approx(1, abs=0.005)
+    # As much as is allowed is shown, of far more that was returned.
+    assert 8_000 < details["explore_summary_bytes"] <= 8_192
+    assert details["explore_rows_bytes"] < 50_000
 
 
 def test_a_sandbox_start_is_measured_against_its_floor(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,8 @@ from vardy_api.bench.memory import sandbox_memory
 from vardy_api.bench.parked import parked
 from vardy_api.bench.rules import rules
 from vardy_api.bench.sandbox import sandbox_calls, sandbox_start
-from vardy_api.bench.service import latency, start, throughput, tokens
+from vardy_api.bench.service import latency, start, throughput
+from vardy_api.bench.tokens import tokens
 from vardy_worker.contracts.errors import RequestError
 
 if TYPE_CHECKING:

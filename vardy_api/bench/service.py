@@ -1,4 +1,4 @@
-"""`throughput`, `latency`, `start` and `tokens`: the processes as they run in production."""
+"""`throughput`, `latency` and `start`: the processes as they run in production."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from vardy_worker.contracts.job import JobRecord, Submission
 from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.status import Status, is_settled
 from vardy_worker.contracts.user import User
-from vardy_worker.demo.phrases import Answer
-from vardy_worker.demo.scripted import ScriptedModel
 from vardy_worker.queue import CeleryQueue, make_celery
 from vardy_worker.settings import load_settings
 from vardy_worker.store.connection import connect
@@ -40,12 +38,12 @@ LATENCY_ROUNDS = 3
 START_ROUNDS = 3
 API_START_SECONDS_MAX = 1.5
 WORKER_START_SECONDS_MAX = 3.0
-FEW_ROWS, MANY_ROWS = 10, 100_000
 RECIPE = "bench"
 
 
 @contextmanager
-def _stack(**environment: str) -> Iterator[Stack]:
+def bench_stack(**environment: str) -> Iterator[Stack]:
+    """A whole deployment with the functions of the benchmarks, in a folder that is removed."""
     with tempfile.TemporaryDirectory(prefix="vardy-bench-") as folder:
         given = {"VARDY_FUNCTIONS": FUNCTIONS, "VARDY_LOG_LEVEL": "warning", **environment}
         with Stack(data_dir=Path(folder), show=lambda _name, _line: None, environment=given) as stack:
@@ -55,7 +53,7 @@ def _stack(**environment: str) -> Iterator[Stack]:
 def throughput() -> Measurement:
     """Recipe jobs (one read, no AI) settled per second by one worker."""
     with ExitStack() as opened:
-        stack = opened.enter_context(_stack())
+        stack = opened.enter_context(bench_stack())
         settings = load_settings(redis_url=stack.redis_url)
         noops = opened.enter_context(
             noop_worker(stack.redis_url, settings.namespace, concurrency=settings.worker_concurrency)
@@ -126,7 +124,7 @@ def latency() -> Measurement:
     """Submit over HTTP until the waiting client sees the job settled, on an idle system."""
     samples: list[float] = []
     with ExitStack() as opened:
-        stack = opened.enter_context(_stack())
+        stack = opened.enter_context(bench_stack())
         settings = load_settings(redis_url=stack.redis_url)
         noops = opened.enter_context(noop_worker(stack.redis_url, settings.namespace, concurrency=4))
         address = opened.enter_context(noop_api())
@@ -177,7 +175,7 @@ def latency() -> Measurement:
 
 def start() -> Measurement:
     """`vardy api` and `vardy worker`, from the command to serving."""
-    with _stack() as stack:
+    with bench_stack() as stack:
         worker_seconds, api_seconds = interleaved(START_ROUNDS, stack.restart_worker, stack.restart_api)
     met = api_seconds <= API_START_SECONDS_MAX and worker_seconds <= WORKER_START_SECONDS_MAX
     return Measurement(
@@ -189,37 +187,3 @@ def start() -> Measurement:
         met=met,
         details={"api_s": round(api_seconds, 2), "worker_s": round(worker_seconds, 2)},
     )
-
-
-def tokens() -> Measurement:
-    """Bytes sent to the main model by a run, while the data it reads grows."""
-
-    def answer(_messages: list[tuple[str, str]]) -> Answer:
-        return Answer(f"```javascript\n{PROGRAM}```")
-
-    with ScriptedModel(answer=answer) as model:
-        # The data of the bigger job is beyond the default limits; they are not what is measured.
-        bigger = {"VARDY_CALL_RESULT_BYTES_MAX": str(32 * 1024 * 1024), "VARDY_GUEST_MEMORY_MIB_MAX": "512"}
-        with _stack(**model.environment(), **bigger) as stack, Vardy(stack.url, api_key=stack.api_key) as vardy:
-            sent = {rows: _bytes_sent(vardy, model, rows) for rows in (FEW_ROWS, MANY_ROWS)}
-    ratio = sent[MANY_ROWS] / sent[FEW_ROWS]
-    return Measurement(
-        name="tokens",
-        what=f"bytes to the model, {MANY_ROWS:,} rows against {FEW_ROWS}",
-        value=sent[MANY_ROWS],
-        unit="bytes",
-        floor=sent[FEW_ROWS],
-        floor_what=f"the same job over {FEW_ROWS} rows",
-        ratio=ratio,
-        target="1.00 ×",
-        met=sent[MANY_ROWS] == sent[FEW_ROWS],
-    )
-
-
-def _bytes_sent(vardy: Vardy, model: ScriptedModel, rows: int) -> int:
-    model.forget()
-    # The digits of the count are the request's own, so they must not differ in length.
-    job = vardy.run("how many rows are there?", params={"count": rows}, user=BENCH_USER)
-    if job.status is not Status.SUCCESS or job.output["rows"] != rows:
-        raise RuntimeError(f"the job ended as {job.status}: {job.error}")
-    return sum(len(received.body) for received in model.requests)
