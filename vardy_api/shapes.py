@@ -157,6 +157,7 @@ class ProgramCheck(Contract):
         None, description="check against the functions of this person; none: the key's person, else all functions"
     )
     functions: tuple[str, ...] | None = Field(None, description="only these functions may be called")
+    judge: bool = Field(False, description="whether it has `classify` and `ai`")  # noqa: FBT003 - pydantic takes the default first
 
 
 class CheckedProgram(Contract):

@@ -44,7 +44,7 @@ class ProgramOperations:
             hint = _HINTS.get(found.code, "")
             finding = Finding(code=found.code, message=found.message, line=1, column=1, hint=hint)
             return CheckedProgram(ok=False, findings=(finding,), source="")
-        findings = check(found.source, catalogue, line_map=found.line_map)
+        findings = check(found.source, catalogue, judge=request.judge, line_map=found.line_map)
         ok = all(finding.severity != "error" for finding in findings)
         return CheckedProgram(ok=ok, findings=findings, source=found.source, line_map=found.line_map)
 

@@ -102,7 +102,7 @@ class SubmitOperations:
         self, caller: Caller, kind: JobKind, submission: Submission, claim: IdempotencyClaim | None
     ) -> Accepted:
         try:
-            recipe = self._checked(kind, submission)
+            recipe = self._checked(caller, kind, submission)
         except RequestError:
             # What was true when the key was first used may have changed since.
             earlier = self._store.submitted_under(claim) if claim else None
@@ -143,9 +143,12 @@ class SubmitOperations:
             )
         return Accepted(self._jobs.read(caller, earlier.job_id), replayed=True)
 
-    def _checked(self, kind: JobKind, submission: Submission) -> Recipe | None:
+    def _checked(self, caller: Caller, kind: JobKind, submission: Submission) -> Recipe | None:
         """The recipe of a submission that may be stored."""
         recipe = self._recipe(submission)
+        if submission.judge or (recipe is not None and recipe.judge):
+            # The judge sends texts of the company's to a model, which not every key may have done.
+            caller.need(Scope.JUDGE)
         check_limits(kind, submission, self._limits)
         if submission.functions is not None:
             reads_only = kind is JobKind.EXPLORE
@@ -169,7 +172,8 @@ class SubmitOperations:
 def _what(job: JobRecord) -> JsonObject:
     """What the audit trail says of a submission."""
     recipe = {"recipe": job.recipe.name, "recipe_version": job.recipe.version} if job.recipe else {}
-    return {"kind": job.kind.value, "mode": job.submission.mode.value, "owner": job.owner, **recipe}
+    judge = {"judge": True} if job.has_judge else {}
+    return {"kind": job.kind.value, "mode": job.submission.mode.value, "owner": job.owner, **recipe, **judge}
 
 
 class InFlight:

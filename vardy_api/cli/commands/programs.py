@@ -36,6 +36,7 @@ def check_program(
     ] = None,
     roles: options.Roles = None,
     functions: options.FunctionNames = None,
+    judge: Annotated[bool, typer.Option("--judge", help="The program may use `classify` and `ai`.")] = False,
 ) -> Shown | int:
     """Print what the checks find in a program, like a compiler; nothing runs.
 
@@ -49,6 +50,7 @@ def check_program(
         text=given if extract else None,
         user=options.parse_person(user, roles),
         functions=functions,
+        judge=judge,
     )
     exit_code = ExitCode.OK if checked.ok else ExitCode.ERROR
     if session.as_json:
