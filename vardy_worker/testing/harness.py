@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.recipe import Recipe
     from vardy_worker.functions.registry import Functions
     from vardy_worker.ports import Change
+    from vardy_worker.testing.scripted_judge import ScriptedJudge
 
 Text: TypeAlias = str | Path
 """A text, or the path of a file that holds it."""
@@ -62,6 +63,7 @@ class Harness:
         user: who asks, unless a call says otherwise.
         now: the time it begins; it moves by `forward` and by retries alone. Without it, the present.
         limits: limits of jobs by name, such as `{"effects_max": 10}`.
+        judge: what stands for the judge's model, for programs that call `classify` or `ai`.
         settings: settings by name, such as `four_eyes=False`. The environment is not read.
 
     Raises `SettingsError` for rules or settings that are wrong; for rules, with file and line.
@@ -75,6 +77,7 @@ class Harness:
         user: Person = "requester",
         now: datetime | None = None,
         limits: Mapping[str, float] | None = None,
+        judge: ScriptedJudge | None = None,
         **settings: Any,
     ) -> None:
         leases = {"execute_lease_seconds": LEASE_SECONDS, "generate_lease_seconds": LEASE_SECONDS}
@@ -82,6 +85,7 @@ class Harness:
         host = FunctionRuntime(functions, threads=THREADS)
         clock = MovableClock(None if now is None else milliseconds(now))
         self._parts = Parts(host, clock=clock, settings=made)
+        self._parts.judge = self._judge = judge
         self._sandbox = LazySandbox(guest_memory_mib_max=made.limits.guest_memory_mib_max)
         self._user = _person(user)
         self._is_open = False
@@ -110,6 +114,7 @@ class Harness:
         mode: str = "execute",
         functions: Sequence[str] | None = None,
         execution_repairs: int = 0,
+        judge: bool = False,
         limits: Mapping[str, float] | None = None,
     ) -> JobView:
         """Runs one job until it settles.
@@ -123,6 +128,7 @@ class Harness:
             mode: `execute`, or `plan`: the plan is made, nothing is executed.
             functions: narrows the functions further.
             execution_repairs: how often a program that failed is repaired.
+            judge: whether the program has `classify` and `ai`; a recipe says so itself.
             limits: lower limits for this job, by name.
 
         Raises `RequestError`, as the API does, for what is wrong before there is a job:
@@ -138,6 +144,7 @@ class Harness:
             mode=mode,
             functions=None if functions is None else tuple(functions),
             execution_repairs=execution_repairs,
+            judge=judge,
             limits=dict(limits or {}),
         )
         return self._work(submission, program or (), recipe=None if recipe is None else self._recipe(recipe))
@@ -150,6 +157,7 @@ class Harness:
         params: JsonObject | None = None,
         user: Person | None = None,
         functions: Sequence[str] | None = None,
+        judge: bool = False,
         rounds_max: int | None = None,
         limits: Mapping[str, float] | None = None,
     ) -> JobView:
@@ -162,6 +170,7 @@ class Harness:
             params: what the programs get.
             user: who asks.
             functions: narrows the reads further.
+            judge: whether the programs have `classify` and `ai`.
             rounds_max: how many programs there may be.
             limits: lower limits for this job, by name.
 
@@ -173,6 +182,7 @@ class Harness:
             params=params or {},
             user=self._user if user is None else _person(user),
             functions=None if functions is None else tuple(functions),
+            judge=judge,
             limits={**(limits or {}), **rounds},
         )
         return self._work(submission, answers, kind=JobKind.EXPLORE)
@@ -349,6 +359,7 @@ class Harness:
         params: JsonObject | None = None,
         user: Person | None = None,
         functions: Sequence[str] | None = None,
+        judge: bool = False,
     ) -> str:
         """What the model would be shown first, as `vardy prompts show` prints it. Nothing is sent.
 
@@ -362,6 +373,7 @@ class Harness:
             request=request,
             params=params or {},
             limits=self._parts.settings.limits,
+            judge=judge,
         )
         return "\n\n".join(message.content for message in messages)
 
@@ -384,6 +396,9 @@ class Harness:
         self._parts.deliver(ScriptedModel([_read(text) for text in texts]), self._sandbox)
         if self._sandbox.failure is not None:
             raise self._sandbox.failure
+        if self._judge is not None and self._judge.failure is not None:
+            failure, self._judge.failure = self._judge.failure, None
+            raise failure
         return self._settled(job_id)
 
     def _decide(self, job: JobView, choice: Choice, user: Person, reason: str) -> JobView:
