@@ -1,4 +1,4 @@
-"""Single things: a function, a recipe, a prompt, a key, a console."""
+"""Single things: a function, a prompt, a key, a console."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from rich.table import Table
 from rich.text import Text
 
 from vardy_api.cli.checkup import Level
-from vardy_api.cli.grid import Grid
 from vardy_api.cli.report import code, person_text, section
-from vardy_api.cli.text import ago, expiry, one_line, short_json, visible
+from vardy_api.cli.text import ago, expiry, one_line, visible
 from vardy_api.shapes import NewKeyView
 
 if TYPE_CHECKING:
     from vardy_api.cli.checkup import Checkup
     from vardy_api.cli.output import Output
-    from vardy_api.recipe_shapes import RecipeView
     from vardy_api.shapes import AttemptsView, ConsoleView, KeyView, PromptView
     from vardy_worker.contracts.functions import FunctionSpec
 
@@ -51,53 +49,6 @@ def function(out: Output, spec: FunctionSpec) -> None:
     )
 
 
-def recipe(out: Output, view: RecipeView, *, saved: bool) -> None:
-    """A recipe with its params and program; after saving only what is new."""
-    if saved:
-        out.line(f"Saved {view.name} as version {view.version}.")
-    else:
-        out.line(Text(view.name, style="bold").append(f"  version {view.version}", style="not bold dim"))
-        if view.description:
-            out.line(view.description)
-        facts(
-            out,
-            ("calls", ", ".join(sorted(view.functions)) or "no function"),
-            ("reviewed", f"{view.reviewed_by or '-'}, {ago(view.reviewed_at, out.now)}"),
-            ("from job", view.from_job or ""),
-        )
-        fields = _schema_fields(view.params_schema)
-        if fields:
-            out.line()
-            grid = Grid("param", "type", "", gives_way=("type", "param"), whole=True)
-            for row in fields:
-                grid.row(*(one_line(cell) for cell in row))
-            out.grid(grid)
-        out.line()
-        code(out, view.source, "javascript")
-    for finding in view.warnings:
-        out.line(f"Warning: line {finding.line}: {finding.message}", style="yellow")
-
-
-def _schema_fields(schema: dict[str, object]) -> list[tuple[str, str, str]]:
-    """Name, type and whether it is needed, of each property of an object schema."""
-    properties = schema.get("properties")
-    required = schema.get("required")
-    needed = set(required) if isinstance(required, list) else set()
-    if not isinstance(properties, dict):
-        return []
-    return [(name, _type_of(part), "needed" if name in needed else "") for name, part in properties.items()]
-
-
-def _type_of(part: object) -> str:
-    if not isinstance(part, dict):
-        return "any"
-    if "enum" in part:
-        return " | ".join(short_json(value) for value in part["enum"])
-    if "anyOf" in part:
-        return " | ".join(_type_of(option) for option in part["anyOf"])
-    return str(part.get("type") or part.get("$ref", "any")).rpartition("/")[2]
-
-
 def prompt(out: Output, view: PromptView) -> None:
     """The exact messages."""
     for index, message in enumerate(view.messages):
@@ -108,10 +59,14 @@ def prompt(out: Output, view: PromptView) -> None:
 
 
 def console(out: Output, view: ConsoleView) -> None:
-    """What a program printed, one call a line."""
+    """What a program printed, one call a line; of an explore, by rounds."""
     if not view.lines:
         out.line("The program printed nothing.", style="dim")
+    shown = None
     for line in view.lines:
+        if line.round != shown:
+            shown = line.round
+            out.line(f"round {shown}", style="dim")
         out.stdout.print(Text(visible(line.text), style=_LEVEL_STYLES.get(line.level, "")), soft_wrap=True)
     if view.truncated:
         out.line("The rest was cut at the limit CONSOLE_BYTES_MAX.", style="yellow")

@@ -122,7 +122,10 @@ def _of_problem(error: VardyProblem) -> Failure:
             exit_code = ExitCode.UNREACHABLE
         case _:
             exit_code = ExitCode.ERROR
-    findings = [] if _says_it_all(error) else [_finding(problem) for problem in error.problems]
+    problems = error.problems
+    findings = (
+        [str(problems[0].get("hint", ""))] if _says_it_all(error) else [_finding(problem) for problem in problems]
+    )
     return Failure(
         exit_code,
         error.message,
@@ -130,13 +133,13 @@ def _of_problem(error: VardyProblem) -> Failure:
         error.title,
         status=error.status,
         details=error.details,
-        findings=tuple(findings),
+        findings=tuple(filter(None, findings)),
         instance=error.instance,
     )
 
 
 def _says_it_all(error: VardyProblem) -> bool:
-    """Whether the sentence of the error is its only finding."""
+    """Whether the sentence of the error is its only finding, apart from what to do about it."""
     return len(error.problems) == 1 and str(error.problems[0].get("message", "")).rstrip(".") in error.message
 
 

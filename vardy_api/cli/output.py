@@ -51,6 +51,14 @@ class Output:
         sys.stdout.write(visible(text if text.endswith("\n") else text + "\n"))
         sys.stdout.flush()
 
+    def exact(self, text: str) -> None:
+        """A text for a file: as it is, except on a terminal, where it could deceive."""
+        if self.is_terminal:
+            self.raw(text)
+        else:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
     def grid(self, grid: Grid, *, indent: int = 0) -> None:
         """A table, as wide as the terminal allows."""
         self.draw(grid.fitted(self.stdout.width - indent), indent=indent)

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from vardy_api.cli import audit_drawings, drawings, report, rule_drawings, tables
+from vardy_api.cli import audit_drawings, drawings, recipe_drawings, report, rule_drawings, tables
 from vardy_api.cli.audit_comparing import AuditVerdict
 from vardy_api.cli.auditing import Exported
 from vardy_api.cli.bulk import BulkResult, Done, DryRun
 from vardy_api.cli.checkup import Checkup
 from vardy_api.cli.next_steps import next_steps
 from vardy_api.cli.output import Output
+from vardy_api.cli.recipe_exporting import Export, RecipeText
+from vardy_api.cli.recipe_importing import Import
 from vardy_api.cli.timeline import CommitReport, draw_commit
-from vardy_api.recipe_shapes import RecipeList, RecipeView
+from vardy_api.recipe_shapes import RecipeDifference, RecipeList, RecipeView
 from vardy_api.rule_shapes import RulesTestReport
 from vardy_api.shapes import (
     AttemptsView,
@@ -44,14 +46,18 @@ _DRAWINGS: Mapping[type[BaseModel], Callable[[Output, Any, str], None]] = Mappin
         BulkResult: lambda out, result, _: tables.bulk_result(out, result),
         Done: lambda out, done, _: out.line(f"{done.action}: {done.target}."),
         DryRun: lambda out, plan, _: tables.dry_run(out, plan),
-        RecipeList: lambda out, found, _: tables.recipes(out, found),
+        RecipeList: lambda out, found, _: recipe_drawings.recipes(out, found),
+        RecipeView: recipe_drawings.recipe,
+        RecipeDifference: lambda out, found, _: recipe_drawings.difference(out, found),
+        RecipeText: lambda out, recipe, _: out.exact(recipe.text),
+        Export: lambda out, report, _: recipe_drawings.export(out, report),
+        Import: recipe_drawings.imported,
         KeyList: lambda out, found, _: tables.keys(out, found),
         Catalogue: lambda out, catalogue, _: tables.functions(out, catalogue),
         Checkup: lambda out, checkup, _: drawings.checkup(out, checkup),
         FunctionSpec: lambda out, spec, _: drawings.function(out, spec),
         ConsoleView: lambda out, view, _: drawings.console(out, view),
         AttemptsView: lambda out, view, _: drawings.attempts(out, view),
-        RecipeView: lambda out, view, style: drawings.recipe(out, view, saved=style == "saved"),
         RulesView: rule_drawings.rules,
         RulesTestReport: lambda out, found, _: rule_drawings.rules_test(out, found),
         PromptView: lambda out, view, _: drawings.prompt(out, view),

@@ -14,7 +14,6 @@ from vardy_worker.contracts.functions import FunctionKind
 if TYPE_CHECKING:
     from vardy_api.cli.bulk import BulkItem, BulkResult, DryRun
     from vardy_api.cli.output import Output
-    from vardy_api.recipe_shapes import RecipeList
     from vardy_api.shapes import KeyList, SummaryPage, SummaryView
     from vardy_worker.contracts.functions import Catalogue
 
@@ -65,20 +64,6 @@ def _summary_cells(out: Output, item: SummaryView) -> dict[str, str | Text]:
 
 def _asked(item: SummaryView) -> str:
     return f"recipe {item.recipe}" if item.recipe else one_line(item.request or "")
-
-
-def recipes(out: Output, found: RecipeList) -> None:
-    """Recipes, or the versions of one."""
-    if not found.items:
-        out.line("There is no recipe yet; save one with `vardy recipes save NAME --from-job JOB`.")
-        return
-    columns = ("name", "version", "functions", "reviewed", "description")
-    grid = Grid(*columns, gives_way=("description", "functions", "reviewed", "name"), right=frozenset({"version"}))
-    for recipe in found.items:
-        reviewed = f"{one_line(recipe.reviewed_by) or '-'}, {ago(recipe.reviewed_at, out.now)}"
-        functions = ", ".join(sorted(recipe.functions)) or "-"
-        grid.row(recipe.name, str(recipe.version), functions, reviewed, one_line(recipe.description))
-    out.grid(grid)
 
 
 def functions(out: Output, catalogue: Catalogue) -> None:

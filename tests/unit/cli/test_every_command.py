@@ -27,7 +27,7 @@ ROOT_FOLDER = Path(__file__).parents[3]
 DOCUMENT = ROOT_FOLDER / "docs" / "cli.md"
 NEEDED = """
 run; explore; jobs list, show, wait, cancel, console, attempts, erase; approvals list, show, approve, deny;
-commits list, show, requeue, resolve, discard; programs check; recipes list, show, save, run, delete;
+commits list, show, requeue, resolve, discard; programs check; recipes list, show, save, review, run, delete, export, import;
 audit list, verify, export; functions list, show; rules show, check, test, apply; prompts show;
 keys create, list, revoke; doctor; api; worker; dev; demo; bench
 """
@@ -109,6 +109,7 @@ def test_every_command_that_uses_the_api_takes_its_address_and_key(path: tuple[s
 def test_every_change_to_what_exists_can_be_tried_first() -> None:
     changing = ["jobs cancel", "jobs commit", "approvals approve", "approvals deny", "commits requeue"]
     changing += ["jobs erase", "commits resolve", "commits discard", "recipes delete", "rules apply", "keys revoke"]
+    changing += ["recipes save", "recipes review", "recipes export", "recipes import"]
     assert [name for name in changing if "--dry-run" not in options(COMMANDS[tuple(name.split())])] == []
 
 

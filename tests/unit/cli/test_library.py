@@ -43,7 +43,7 @@ def test_a_recipe_is_saved_shown_and_listed(cli: Cli, program: str) -> None:
         assert part in shown
     assert cli("recipes", "show", "payments", "--json").json["source"] == PROGRAM
     listed = cli("recipes", "list").out.splitlines()
-    assert listed[1].split()[:3] == ["payments", "1", "list_payments"]
+    assert listed[1].split()[:4] == ["payments", "1", "ok", "-"]
     assert [item["name"] for item in cli("recipes", "list", "--json").json["items"]] == ["payments"]
 
 

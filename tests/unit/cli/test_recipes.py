@@ -1,0 +1,107 @@
+"""`vardy recipes`: saving with an envelope, reviews, differences."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.support.factories import effect
+from vardy_api.cli.exits import ExitCode
+from vardy_worker.contracts.base import sha256_text
+from vardy_worker.contracts.program import Program
+from vardy_worker.contracts.status import Status
+
+if TYPE_CHECKING:
+    from tests.support.api import ApiWorld
+    from tests.unit.cli.conftest import Cli
+
+READS = "async function run(params) {\n  return await list_payments();\n}\n"
+WRITES = "async function run(params) {\n  await refund_payment({payment_id: params.id});\n  return 1;\n}\n"
+ENVELOPE = {"functions": {"refund_payment": {"effects_max": 1, "arguments": {"payment_id": {"min": 1, "max": 9}}}}}
+SAVE = ("recipes", "save", "refund", "--file", "-", "--reviewed-by", "lea")
+
+
+def test_a_recipe_is_saved_with_an_envelope_and_shown_with_it(cli: Cli) -> None:
+    saved = cli(*SAVE, "--envelope", json.dumps(ENVELOPE), stdin=WRITES)
+    assert saved.code == ExitCode.OK
+    assert cli("recipes", "show", "refund", "--json").json["envelope"]["functions"] == {
+        "refund_payment": {
+            "effects_max": 1,
+            "arguments": {"payment_id": {"min": 1, "max": 9, "sum_max": None}},
+        }
+    }
+    shown = cli("recipes", "show", "refund").out
+    assert "refund_payment: 1 effect; payment_id at least 1, at most 9" in shown
+
+
+def test_an_envelope_is_taken_from_what_a_job_did(cli: Cli, world: ApiWorld) -> None:
+    program = Program(source=WRITES, sha256=sha256_text(WRITES))
+    job = world.job(Status.SUCCESS, program=program, effects=(effect(), effect(1)))
+    saved = cli(*SAVE[:3], "--from-job", job.id, "--envelope-from-job", job.id, "--reviewed-by", "lea", "--json")
+    assert saved.code == ExitCode.OK
+    envelope = saved.json["envelope"]
+    assert (envelope["effects_max"], envelope["functions"]["refund_payment"]["effects_max"]) == (2, 2)
+
+
+def test_a_dry_run_of_a_save_says_what_it_would_come_to(cli: Cli) -> None:
+    ran = cli(*SAVE, "--dry-run", stdin=READS)
+    assert (ran.code, ran.out) == (0, "Dry run: nothing was changed. refund is valid and would become version 1.\n")
+    assert cli("recipes", "show", "refund").code == ExitCode.NOT_FOUND
+    bad = cli(*SAVE, "--dry-run", stdin="async function run() { return await list_paymentz(); }")
+    assert bad.code == ExitCode.ERROR
+    assert "list_payments" in bad.err
+
+
+def test_saving_the_same_again_makes_no_version(cli: Cli) -> None:
+    cli(*SAVE, stdin=READS)
+    again = cli(*SAVE, stdin=READS)
+    assert "Nothing to do: version 1 of refund is the same already." in again.out
+    assert cli("recipes", "show", "refund", "--json").json["version"] == 1
+
+
+def test_the_file_of_a_recipe_is_not_taken_for_a_program(cli: Cli) -> None:
+    ran = cli(*SAVE, stdin="/*---\nname: refund\n---*/\n" + READS)
+    assert ran.code == ExitCode.USAGE
+    assert "vardy recipes import" in ran.err
+
+
+def test_versions_are_compared(cli: Cli) -> None:
+    cli(*SAVE, "--description", "One.", stdin=READS)
+    cli(*SAVE, "--description", "Two.", stdin=READS.replace("return", "const all ="))
+    shown = cli("recipes", "show", "refund", "--diff", "1").out
+    for part in ("version 1 → 2", '- "One."', '+ "Two."', "-  return await", "+  const all = await"):
+        assert part in shown
+    assert cli("recipes", "show", "refund", "--diff", "2:1", "--json").json["before"] == 2
+    assert "the same" in cli("recipes", "show", "refund", "--diff", "2:2").out
+    assert cli("recipes", "show", "refund", "--diff", "1:9").code == ExitCode.NOT_FOUND
+    for words in (("--diff", "0"), ("--diff", "1-2"), ("--diff", "1", "--versions")):
+        assert cli("recipes", "show", "refund", *words).code == ExitCode.USAGE
+
+
+def test_a_changed_function_asks_for_a_review_which_says_what_changed(cli: Cli, world: ApiWorld) -> None:
+    cli(*SAVE, "--description", "Gives it back.", "--envelope", json.dumps(ENVELOPE), stdin=WRITES)
+    world.change_function("refund_payment", idempotent=True)
+    assert cli("recipes", "list").out.splitlines()[1].split()[:3] == ["refund", "1", "needed"]
+    shown = cli("recipes", "show", "refund").out
+    assert "Needs a review" in shown
+    assert "refund_payment" in shown.split("Needs a review")[1]
+    review = ("recipes", "review", "refund", "--reviewed-by", "mia")
+    assert cli(*review).code == ExitCode.CONFIRMATION_NEEDED
+    assert "would become version 2" in cli(*review, "--dry-run").out
+    assert cli("recipes", "show", "refund", "--json").json["version"] == 1
+    assert "Reviewed refund as version 2." in cli(*review, "--yes").out
+    view = cli("recipes", "show", "refund", "--json").json
+    assert (view["needs_review"], view["reviewed_by"], view["description"]) == (False, "mia", "Gives it back.")
+    assert view["envelope"] is not None
+
+
+def test_a_review_may_change_or_remove_the_envelope(cli: Cli) -> None:
+    cli(*SAVE, "--envelope", json.dumps(ENVELOPE), stdin=WRITES)
+    review = ("recipes", "review", "refund", "--reviewed-by", "mia", "--yes", "--json")
+    wider = {"functions": {"refund_payment": {"effects_max": 5}}}
+    widened = cli(*review, "--envelope", json.dumps(wider)).json["envelope"]["functions"]
+    assert widened["refund_payment"]["effects_max"] == 5
+    assert cli(*review, "--description", "New.").json["envelope"] is not None
+    assert cli(*review, "--envelope", "null").json["envelope"] is None
+    assert cli("recipes", "show", "refund", "--json").json["description"] == "New."
+    assert cli(*review, "--envelope", "[]").code == ExitCode.USAGE

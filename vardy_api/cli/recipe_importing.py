@@ -1,0 +1,312 @@
+"""`vardy recipes import`: files compared with what the service has, checked as a whole, then saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from difflib import unified_diff
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from vardy_api.cli.exits import CommandError, ExitCode
+from vardy_api.cli.failures import describe
+from vardy_api.cli.progress import between_steps, progress
+from vardy_api.cli.recipe_exporting import recipe_of
+from vardy_api.cli.shown import Shown
+from vardy_api.cli.text import counted
+from vardy_api.client_errors import Invalid, NotFound, Unauthorized, Unreachable
+from vardy_worker.contracts.base import Contract, JsonObject
+from vardy_worker.contracts.errors import RequestError, VardyError
+from vardy_worker.recipe_files import recipe_file_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vardy_api.cli.recipe_folder import FoundFile
+    from vardy_api.cli.session import Session
+    from vardy_api.client import Vardy
+    from vardy_api.recipe_shapes import RecipeView
+    from vardy_worker.contracts.recipe import Recipe
+    from vardy_worker.recipe_files import RecipeFile
+
+
+class ImportState(StrEnum):
+    """What an import of one file comes to."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    REVIEWED = "reviewed"
+    """The same recipe, reviewed against the functions as they are now, which the one of the service was not."""
+    UNCHANGED = "unchanged"
+    INVALID = "invalid"
+
+
+class FileFinding(Contract):
+    """One thing that is wrong with a file, or worth a look, at its line and column."""
+
+    line: int
+    column: int
+    message: str
+    code: str = ""
+    severity: str = "error"
+
+
+class ImportedFile(Contract):
+    """What became of one file.
+
+    `version` is the recipe's newest afterwards; null where there is none. `needs_review`: its functions changed since
+    it was reviewed, and the file does not say that it was again. `difference` is a unified diff
+    from the recipe of the service to the file. `error` is the problem document of a save that failed.
+    """
+
+    file: str
+    recipe: str = ""
+    state: ImportState
+    version: int | None = None
+    needs_review: bool = False
+    saved: bool = False
+    difference: str = ""
+    findings: tuple[FileFinding, ...] = ()
+    error: JsonObject | None = None
+
+
+class Import(Contract):
+    """What an import did, or would do. `valid` is false where a file is not; then nothing was saved."""
+
+    dry_run: bool = False
+    valid: bool = True
+    items: tuple[ImportedFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    item: ImportedFile
+    file: RecipeFile | None = None
+
+    @property
+    def is_pending(self) -> bool:
+        return self.item.state in {ImportState.NEW, ImportState.CHANGED, ImportState.REVIEWED}
+
+
+def import_files(session: Session, files: Sequence[FoundFile], *, reviewed_by: str, dry_run: bool, yes: bool) -> Shown:
+    """Saves what is new or changed. With one file that is not valid, nothing is saved.
+
+    Asks before it saves several. Each save is refused where the recipe changed since it
+    was compared.
+    """
+    checked = [_checked(session.client, file, reviewed_by) for file in progress(session, "check", files)]
+    candidates = _refuse_repeated(checked)
+    report = _report(candidates, dry_run=dry_run)
+    if not report.valid:
+        return Shown(report, style="plan", failure=_not_valid(report))
+    pending = [candidate for candidate in candidates if candidate.is_pending]
+    if dry_run or not pending:
+        return Shown(report, style="plan")
+    asks = len(pending) > 1 and not yes
+    if asks and session.can_ask and not session.as_json:
+        session.show(Shown(report, style="plan"))
+    if asks:
+        session.confirm(f"save {counted(len(pending), 'recipe')}", yes=False)
+    return _saved(session, candidates, reviewed_by)
+
+
+# --- comparing ---------------------------------------------------------------------------------------
+
+
+def _checked(client: Vardy, found: FoundFile, reviewed_by: str) -> _Candidate:
+    if isinstance(found.content, RequestError):
+        findings = tuple(FileFinding(**each) for each in found.content.details["problems"])
+        return _Candidate(ImportedFile(file=found.shown, state=ImportState.INVALID, findings=findings))
+    file = found.content
+    item = ImportedFile(file=found.shown, recipe=file.recipe.name, state=ImportState.INVALID)
+    try:
+        view = _save(client, file.recipe, reviewed_by=reviewed_by, expect_version=None, dry_run=True)
+    except Invalid as error:
+        return _Candidate(item.model_copy(update={"findings": _findings(error, file)}))
+    except ValidationError as error:
+        problems = [(_pointer(part["loc"]), part["msg"].removeprefix("Value error, ")) for part in error.errors()]
+        findings = tuple(_finding_at(file, pointer, message) for pointer, message in problems)
+        return _Candidate(item.model_copy(update={"findings": findings}))
+    present = _present(client, file.recipe.name)
+    state = _state(present, view, file)
+    update: dict[str, Any] = {
+        "state": state,
+        "needs_review": state is ImportState.UNCHANGED and present is not None and present.needs_review,
+        "version": None if present is None else present.version,
+        "difference": "" if present is None else _difference(present, file.recipe, found.shown),
+        "findings": tuple(_program_finding(file, warning.model_dump()) for warning in view.warnings),
+    }
+    return _Candidate(item.model_copy(update=update), file)
+
+
+def _present(client: Vardy, name: str) -> RecipeView | None:
+    try:
+        return client.recipe(name)
+    except NotFound:
+        return None
+
+
+def _state(present: RecipeView | None, view: RecipeView, file: RecipeFile) -> ImportState:
+    if present is None:
+        return ImportState.NEW
+    if not view.changed:
+        return ImportState.UNCHANGED
+    if _difference(present, file.recipe, ""):
+        return ImportState.CHANGED
+    # Only the versions of functions differ. A file that names the present ones was reviewed against them.
+    return ImportState.REVIEWED if file.recipe.functions else ImportState.UNCHANGED
+
+
+def _difference(present: RecipeView, recipe: Recipe, shown: str) -> str:
+    before, after = (_content_lines(each) for each in (recipe_of(present), recipe))
+    lines = unified_diff(before, after, f"{present.name} version {present.version}", shown)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _content_lines(recipe: Recipe) -> list[str]:
+    """The lines of the recipe's file, without what each version has of its own."""
+    own = {"version": 1, "functions": {}, "reviewed_by": "", "reviewed_at_ms": 0}
+    lines = recipe_file_text(recipe.model_copy(update=own)).split("\n")
+    return [*(f"{line}\n" for line in lines[:-1]), *([lines[-1]] if lines[-1] else [])]
+
+
+def _refuse_repeated(candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    first: dict[str, str] = {}
+    checked = []
+    for candidate in candidates:
+        name, shown = candidate.item.recipe, candidate.item.file
+        if candidate.file is not None and name in first:
+            finding = _finding_at(candidate.file, "/name", f"the recipe {name} is in {first[name]} too")
+            update = {"state": ImportState.INVALID, "findings": (finding,)}
+            candidate = replace(candidate, item=candidate.item.model_copy(update=update))  # noqa: PLW2901 - the same one, judged
+        first.setdefault(name, shown)
+        checked.append(candidate)
+    return checked
+
+
+# --- findings in the file ----------------------------------------------------------------------------
+
+
+def _findings(error: Invalid, file: RecipeFile) -> tuple[FileFinding, ...]:
+    """The findings of the service, each where the file says what it is about."""
+    if not error.problems:
+        return (_finding_at(file, "/source", error.message),)
+    return tuple(
+        _program_finding(file, problem)
+        if "line" in problem
+        else _finding_at(file, str(problem.get("at", "")), str(problem.get("message", error.message)))
+        for problem in error.problems
+    )
+
+
+def _program_finding(file: RecipeFile, finding: dict[str, Any]) -> FileFinding:
+    place = file.program_place(finding["line"], finding["column"])
+    hint = f" ({finding['hint']})" if finding.get("hint") else ""
+    return FileFinding(
+        line=place.line,
+        column=place.column,
+        message=f"{finding['message']}{hint}",
+        code=finding["code"],
+        severity=finding["severity"],
+    )
+
+
+def _finding_at(file: RecipeFile, pointer: str, message: str) -> FileFinding:
+    place = file.program_place(1, 1) if pointer == "/source" else file.place(pointer)
+    return FileFinding(line=place.line, column=place.column, message=message)
+
+
+def _pointer(loc: Sequence[int | str]) -> str:
+    return "".join(f"/{part}" for part in loc)
+
+
+# --- saving ------------------------------------------------------------------------------------------
+
+
+def _save(client: Vardy, recipe: Recipe, *, reviewed_by: str, expect_version: int | None, dry_run: bool) -> RecipeView:
+    return client.save_recipe(
+        recipe.name,
+        source=recipe.source,
+        description=recipe.description,
+        params_schema=recipe.params_schema,
+        judge=recipe.judge,
+        envelope=recipe.envelope,
+        functions=recipe.functions or None,
+        reviewed_by=reviewed_by or recipe.reviewed_by,
+        expect_version=expect_version,
+        dry_run=dry_run,
+    )
+
+
+def _saved(session: Session, candidates: Sequence[_Candidate], reviewed_by: str) -> Shown:
+    """One failure does not stop the rest, but a lost connection or key does. A Ctrl-C ends it between two saves."""
+    done: dict[int, ImportedFile] = {}
+    failure: CommandError | None = None
+    pending = [index for index, candidate in enumerate(candidates) if candidate.is_pending]
+    try:
+        with between_steps() as step:
+            for index in progress(session, "save", pending):
+                step()
+                try:
+                    done[index] = _saved_one(session.client, candidates[index], reviewed_by)
+                except (Unreachable, Unauthorized) as error:
+                    if not any(item.saved for item in done.values()):
+                        raise
+                    done |= {left: _failed(candidates[left], error) for left in pending if left not in done}
+                    break
+                except VardyError as error:
+                    if len(pending) == 1:
+                        raise
+                    done[index] = _failed(candidates[index], error)
+    except KeyboardInterrupt:
+        failure = _interrupted(done, len(pending))
+    merged = [replace(each, item=done.get(index, each.item)) for index, each in enumerate(candidates)]
+    failed = sum(item.error is not None for item in done.values())
+    if failed and failure is None:
+        message = f"import: {failed} of {counted(len(pending), 'recipe')} could not be saved."
+        failure = CommandError(
+            message,
+            code="cli.bulk_failed",
+            title="Some of the changes failed",
+            exit_code=ExitCode.BULK_FAILED,
+            details={"total": len(pending), "failed": failed},
+        )
+    return Shown(_report(merged, dry_run=False), failure=failure)
+
+
+def _saved_one(client: Vardy, candidate: _Candidate, reviewed_by: str) -> ImportedFile:
+    assert candidate.file is not None  # noqa: S101 - narrows the type; what is pending was read
+    expect_version = candidate.item.version or 0
+    recipe = candidate.file.recipe
+    view = _save(client, recipe, reviewed_by=reviewed_by, expect_version=expect_version, dry_run=False)
+    return candidate.item.model_copy(update={"saved": view.changed, "version": view.version})
+
+
+def _failed(candidate: _Candidate, error: VardyError) -> ImportedFile:
+    return candidate.item.model_copy(update={"error": describe(error).problem()})
+
+
+def _report(candidates: Sequence[_Candidate], *, dry_run: bool) -> Import:
+    items = tuple(candidate.item for candidate in candidates)
+    return Import(dry_run=dry_run, valid=all(item.state is not ImportState.INVALID for item in items), items=items)
+
+
+def _not_valid(report: Import) -> CommandError:
+    invalid = sum(item.state is ImportState.INVALID for item in report.items)
+    return CommandError(
+        f"{invalid} of {counted(len(report.items), 'file')} not valid; nothing was saved.",
+        code="cli.recipes_invalid",
+        title="Files of recipes are not valid",
+        details={"total": len(report.items), "invalid": invalid},
+    )
+
+
+def _interrupted(done: dict[int, ImportedFile], total: int) -> CommandError:
+    saved = sum(item.saved for item in done.values())
+    return CommandError(
+        f"Interrupted: {saved} of {counted(total, 'recipe')} saved. The same command again goes on with the rest.",
+        code="cli.interrupted",
+        title="The command was interrupted",
+        exit_code=ExitCode.INTERRUPTED,
+    )
