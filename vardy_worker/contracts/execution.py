@@ -75,6 +75,7 @@ class ConsoleLine(Contract):
 
     level: Literal["log", "info", "warn", "error", "debug"]
     text: str
+    round: int | None = Field(None, description="of an explore, the round whose program printed it")
 
 
 class Captured(Contract):

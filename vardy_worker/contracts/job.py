@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from itertools import accumulate
 from typing import Literal, get_args
 
 from pydantic import Field, model_validator
@@ -213,6 +214,19 @@ class ConsoleRecord(Contract):
 
     lines: tuple[ConsoleLine, ...] = ()
     truncated: bool = False
+
+    def with_round(self, n: int, printed: ConsoleRecord, *, bytes_max: int) -> ConsoleRecord:
+        """What was printed up to round `n`, with `printed` as the whole of that round.
+
+        Lines that do not fit into `bytes_max` for all rounds are left out, from the first such
+        line on. What the same round printed before, when its worker was lost, gives way.
+        """
+        earlier = [line for line in self.lines if line.round is not None and line.round < n]
+        new = [line.model_copy(update={"round": n}) for line in printed.lines]
+        sizes = accumulate(len(line.text.encode()) for line in (*earlier, *new))
+        kept = sum(1 for size in sizes if size <= bytes_max)
+        cut = self.truncated or printed.truncated or kept < len(earlier) + len(new)
+        return ConsoleRecord(lines=tuple((*earlier, *new)[:kept]), truncated=cut)
 
 
 QueueName = Literal["run", "commit"]

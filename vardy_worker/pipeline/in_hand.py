@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.errors import ErrorInfo, FenceLost, StoreUnavailable
 from vardy_worker.contracts.events import Event
-from vardy_worker.contracts.job import JobKind
+from vardy_worker.contracts.job import ConsoleRecord, JobKind
 from vardy_worker.contracts.status import Stage, Status
 from vardy_worker.judge.session import JudgeSession
 from vardy_worker.logs import get_logger
@@ -43,19 +43,26 @@ class JobInHand:
     hold: Hold
     limits: Limits = field(init=False)
     catalogue: Catalogue = field(init=False)
-    """The functions that this job's user may use; of an explore, only those that read."""
+    """The functions that this job's user may use; of an explore those that read, of a recipe those it is pinned to."""
 
     def __post_init__(self) -> None:
         submission = self.job.submission
         self.limits = self.parts.settings.limits.lowered(submission.limits)
-        self.catalogue = self.parts.host.catalogue().for_user(
-            submission.user.roles, submission.functions, reads_only=self.job.kind is JobKind.EXPLORE
-        )
+        self.catalogue = self._usable(submission.functions)
+        if self.job.recipe is not None:
+            pinned = self.job.recipe.functions
+            self.catalogue = self.catalogue.model_copy(
+                update={"functions": tuple(spec for spec in self.catalogue.functions if spec.name in pinned)}
+            )
+
+    def _usable(self, only: tuple[str, ...] | None = None) -> Catalogue:
+        user, reads_only = self.job.submission.user, self.job.kind is JobKind.EXPLORE
+        return self.parts.host.catalogue().for_user(user.roles, only, reads_only=reads_only)
 
     def missing_functions(self) -> ErrorInfo | None:
         """What is wrong with the functions that the request is narrowed to."""
         submission = self.job.submission
-        known = {spec.name for spec in self.catalogue.functions}
+        known = {spec.name for spec in self._usable().functions}
         missing = [name for name in submission.functions or () if name not in known]
         if not missing:
             return None
@@ -86,8 +93,7 @@ class JobInHand:
             judge=self._judge_session(),
         )
         self.note_time("execute", (self.parts.clock.monotonic() - started) * 1000)
-        if outcome.trace.console.lines:
-            self.parts.store.put_console(self.job.id, outcome.trace.console)
+        self._keep_console(outcome.trace.console)
         self.job = self.job.model_copy(update={"calls": outcome.trace.calls, "warnings": outcome.trace.warnings})
         return outcome
 
@@ -114,6 +120,15 @@ class JobInHand:
         usage = self.job.usage.model_copy(update={"judge": spent})
         self.remember_usage(usage)
         self.write({"usage": usage}, to=Status.RUNNING, events=())
+
+    def _keep_console(self, printed: ConsoleRecord) -> None:
+        """Stores what the program printed; of an explore, behind what earlier rounds printed."""
+        if not printed.lines:
+            return
+        if self.job.rounds:
+            earlier = self.parts.store.console(self.job.id) or ConsoleRecord()
+            printed = earlier.with_round(len(self.job.rounds), printed, bytes_max=self.limits.console_bytes_max)
+        self.parts.store.put_console(self.job.id, printed)
 
     # --- ends that are the worker's, not the job's ------------------------------------------
 

@@ -150,7 +150,7 @@ def test_the_console_is_for_owner_and_operators(api: ApiWorld, http: httpx.Clien
     job = api.job()
     assert http.get(f"/v1/jobs/{job.id}/console").json() == {"lines": [], "truncated": False}
     api.store.put_console(job.id, ConsoleRecord(lines=(ConsoleLine(level="log", text="hello"),), truncated=True))
-    shown = {"lines": [{"level": "log", "text": "hello"}], "truncated": True}
+    shown = {"lines": [{"level": "log", "text": "hello", "round": None}], "truncated": True}
     assert http.get(f"/v1/jobs/{job.id}/console").json() == shown
     assert api.http(api.token(Scope.OPERATE, owner="ops")).get(f"/v1/jobs/{job.id}/console").json() == shown
     reader = api.http(api.token(Scope.READ, owner="desk")).get(f"/v1/jobs/{job.id}/console")

@@ -110,7 +110,16 @@ def test_the_console_is_printed_as_the_program_wrote_it(cli: Cli, world: ApiWorl
     ran = cli("jobs", "console", job.id)
     assert ran.out.splitlines()[:2] == ["one [bold]", "two\\u0007"]
     assert "cut" in ran.out
-    assert cli("jobs", "console", job.id, "--json").json["lines"][0] == {"level": "log", "text": "one [bold]"}
+    first = {"level": "log", "text": "one [bold]", "round": None}
+    assert cli("jobs", "console", job.id, "--json").json["lines"][0] == first
+
+
+def test_the_console_of_an_explore_is_printed_by_rounds(cli: Cli, world: ApiWorld) -> None:
+    job = world.job(Status.SUCCESS)
+    printed = ((1, "one"), (1, "two"), (2, "three"))
+    lines = tuple(ConsoleLine(level="log", text=text, round=n) for n, text in printed)
+    world.store.put_console(job.id, ConsoleRecord(lines=lines))
+    assert cli("jobs", "console", job.id).out.splitlines() == ["round 1", "one", "two", "round 2", "three"]
 
 
 def test_one_job_is_cancelled_without_a_question(cli: Cli, world: ApiWorld) -> None:
