@@ -1,6 +1,6 @@
 """`vardy demo`: the whole main job in the terminal, on real parts, in under a minute.
 
-Six requests go through HTTP, Redis, Celery, the model, the sandbox, the rules and the
+Seven requests go through HTTP, Redis, Celery, the model, the sandbox, the rules and the
 journal. Each step says what it expects; the exit code is 0 only if all came true.
 """
 
@@ -55,6 +55,7 @@ class Demo:
     def run(self) -> None:
         """All steps, in order."""
         self.read_question()
+        self.explored_question()
         self.plan_mode()
         self.small_write()
         self.approved_write()
@@ -66,6 +67,21 @@ class Demo:
         job = self.ask("A question", "Which customers have overdue invoices?", Status.SUCCESS, show_prompt=True)
         self.say("The model saw the function signatures and the request, and no row of the shop.")
         self.expect(not job.effects, "a question has no effects")
+
+    def explored_question(self) -> None:
+        """A question that takes more than one program: explored in rounds, and answered in words."""
+        question = "Which agent needs help?"
+        self.head("Explore: rounds of reads, and an answer in words", question)
+        job = self.vardy.explore(question, user=ANA, timeout_seconds=STEP_SECONDS_MAX)
+        for each in job.rounds:
+            shown = each.summary if each.error is None else each.error.code
+            self.out.print(Text(f"round {each.n}: the model is shown", style="dim"), JSON.from_data(shown, indent=None))
+        if job.answer is not None:
+            self.out.print(Panel(Text(job.answer), title="the answer", title_align="left", border_style="dim"))
+        self.expect_status(job, Status.SUCCESS)
+        self.show_error(job)
+        self.say("Of the shop the model saw what its programs returned, and nothing else.")
+        self.expect(any(each.error is None for each in job.rounds), "a program of it read the shop")
 
     def plan_mode(self) -> None:
         """A write in plan mode: shown, not done."""
@@ -119,14 +135,18 @@ class Demo:
 
     # --- one request --------------------------------------------------------------------------
 
-    def ask(
-        self, title: str, request: str, expected: Status, *, mode: str = "execute", show_prompt: bool = False
-    ) -> JobView:
-        """Submits a request, waits, and shows what became of it."""
+    def head(self, title: str, request: str) -> None:
+        """Begins a step with what is asked."""
         self.steps += 1
         self.out.print()
         self.out.rule(Text(f" {self.steps}. {title} ", style="bold"), align="left")
         self.out.print(Text.assemble((f"{ANA.id} asks: ", "dim"), (f"“{request}”", "bold")))
+
+    def ask(
+        self, title: str, request: str, expected: Status, *, mode: str = "execute", show_prompt: bool = False
+    ) -> JobView:
+        """Submits a request, waits, and shows what became of it."""
+        self.head(title, request)
         if show_prompt:
             self.show_prompt(request)
         job = self.vardy.run(request, user=ANA, mode=mode, timeout_seconds=STEP_SECONDS_MAX)
