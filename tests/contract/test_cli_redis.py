@@ -17,7 +17,8 @@ import pytest
 from tests.support.api import CATALOGUE
 from tests.support.waiting import eventually
 from vardy_api.cli.checkup import Checkup
-from vardy_worker.documents import publish_catalogue
+from vardy_worker.contracts.recipe import Recipe
+from vardy_worker.documents import RECIPES, publish_catalogue
 from vardy_worker.ports import WorkerSeen
 from vardy_worker.store.redis_documents import RedisDocuments
 from vardy_worker.store.redis_presence import RedisPresence
@@ -90,6 +91,20 @@ def test_doctor_is_content_with_a_deployment_that_works(
     found = checkup(environment | {"VARDY_FUNCTIONS": "shop:functions", "VARDY_MODEL": "openai/none"})
     assert found.ok
     assert [name for name, level in levels(found).items() if level != "ok"] == ["rules", "api"]
+
+
+def test_doctor_names_the_recipes_that_lack_a_judge(
+    environment: dict[str, str], redis_client: Redis, namespace: str
+) -> None:
+    documents = RedisDocuments(redis_client, namespace)
+    for name, judge in (("plain", False), ("sorted", True)):
+        source = "async function run() { return 1; }"
+        saved = Recipe(name=name, source=source, judge=judge, reviewed_by="lea", reviewed_at_ms=0)
+        documents.put(RECIPES, name, saved.model_dump(mode="json", exclude={"version"}))
+    (found,) = [check for check in checkup(environment).checks if check.name == "judge"]
+    assert "1 recipe (sorted) has texts judged" in found.message
+    with_judge = checkup(environment | {"VARDY_JUDGE_MODEL": "openai/none"})
+    assert "judge" not in levels(with_judge)
 
 
 def test_doctor_writes_nothing(environment: dict[str, str], redis_client: Redis, namespace: str) -> None:

@@ -19,7 +19,7 @@ from vardy_worker.contracts.functions import Catalogue, FunctionKind
 from vardy_worker.contracts.job import QUEUE_NAMES
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import ApiKey, Scope
-from vardy_worker.documents import KEYS, read_catalogue, read_rules
+from vardy_worker.documents import KEYS, RECIPES, read_catalogue, read_rules, recipe_version
 from vardy_worker.ports import WorkerSeen
 from vardy_worker.queue import CeleryQueue, make_celery
 from vardy_worker.store.connection import translated
@@ -28,7 +28,7 @@ from vardy_worker.store.redis_documents import RedisDocuments
 from vardy_worker.store.redis_jobs import RedisJobStore
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from redis import Redis
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from vardy_worker.settings import Settings
 
 OLDEST_SECONDS_WARN = 60.0
+RECIPES_NAMED_MAX = 5
 BLIND_SECONDS_MAX = 30.0
 """Above the longest pause of a reconciler, and what one look takes on a busy server."""
 
@@ -50,6 +51,8 @@ class ServiceFacts:
     rules: RulesView
     admin_keys: int | None = None
     jobs: Mapping[Status, int] | None = None
+    without_judge: tuple[str, ...] = ()
+    """Recipes that have the judge, where VARDY_JUDGE_MODEL is not set."""
 
 
 def read_from_store(redis: Redis, settings: Settings, now_ms: int) -> ServiceFacts:
@@ -68,7 +71,13 @@ def read_from_store(redis: Redis, settings: Settings, now_ms: int) -> ServiceFac
         rules=rules_view(read_rules(documents)),
         admin_keys=len(able),
         jobs=RedisJobStore(redis, settings.namespace).counts(),
+        without_judge=() if settings.judge_model else tuple(_recipes_with_judge(documents)),
     )
+
+
+def _recipes_with_judge(documents: RedisDocuments) -> list[str]:
+    recipes = [recipe_version(document) for document in documents.all(RECIPES)]
+    return [recipe.name for recipe in recipes if recipe.judge]
 
 
 def _read_workers(redis: Redis, namespace: str) -> tuple[WorkerView, ...]:
@@ -94,7 +103,19 @@ def service_checks(facts: ServiceFacts) -> list[Check]:
         checks.append(_keys(facts.admin_keys))
     if facts.jobs is not None:
         checks.append(_jobs(facts.jobs))
+    if facts.without_judge:
+        checks.append(_judge(facts.without_judge))
     return checks
+
+
+def _judge(recipes: Sequence[str]) -> Check:
+    named = ", ".join(recipes[:RECIPES_NAMED_MAX]) + (", …" if len(recipes) > RECIPES_NAMED_MAX else "")
+    return warned(
+        "judge",
+        f"{counted(len(recipes), 'recipe')} ({named}) {'has' if len(recipes) == 1 else 'have'} texts judged, and "
+        "VARDY_JUDGE_MODEL is not set here.",
+        "Set it where workers are started; without it such jobs end as `execution.judge_not_configured`.",
+    )
 
 
 def _workers(queues: QueuesView) -> Check:

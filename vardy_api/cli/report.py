@@ -325,6 +325,10 @@ def _costs(out: Output, job: JobView) -> None:
             "model",
             f"{usage.model}: {usage.prompt_tokens} + {usage.completion_tokens} tokens, {usage.cost_usd:.4f} USD",
         )
+    judge = job.usage.judge
+    if judge.calls:
+        tokens = f"{judge.prompt_tokens} + {judge.completion_tokens} tokens"
+        _fact(out, "judge", f"{counted(judge.calls, 'call')}, {tokens}, {judge.cost_usd:.4f} USD")
     for name, value in job.metadata.items():
         _fact(out, "with", one_line(f"{name}={value}"))
 

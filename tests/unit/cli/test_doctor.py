@@ -230,6 +230,15 @@ def test_a_message_that_waits_for_minutes_is_a_warning() -> None:
     assert "7 min" in check.message
 
 
+def test_recipes_that_need_a_judge_where_there_is_none_are_a_warning() -> None:
+    (check,) = [check for check in service_checks(service(without_judge=("a-list", "b-list"))) if check.name == "judge"]
+    assert check.level is Level.WARNING
+    assert check.message.startswith("2 recipes (a-list, b-list) have texts judged, and VARDY_JUDGE_MODEL is not set")
+    many = named(service_checks(service(without_judge=tuple("abcdefg"))), "judge")
+    assert "(a, b, c, d, e, …)" in many.message
+    assert [check for check in service_checks(service()) if check.name == "judge"] == []
+
+
 def test_rules_that_do_nothing_are_warned_of_by_name() -> None:
     text = "default: block\nrules:\n  - name: mails\n    on: ['send_*']\n    then: allow\n"
     rules = RulesView(version=1, digest="d" * 64, text=text)

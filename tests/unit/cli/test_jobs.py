@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tests.support.factories import RULES_DIGEST, effect, policy
 from vardy_api.cli.exits import ExitCode
 from vardy_worker.contracts.execution import ConsoleLine, Ref
-from vardy_worker.contracts.job import ConsoleRecord
+from vardy_worker.contracts.job import ConsoleRecord, JudgeUsage, Usage
 from vardy_worker.contracts.policy import ApprovalNeed, EffectVerdict, PolicyResult, SmallestChange, Verdict
 from vardy_worker.contracts.status import Status
 
@@ -61,6 +61,15 @@ def test_a_whole_report_cuts_nothing(cli: Cli, world: ApiWorld) -> None:
     assert "async function run() {}" in whole.out
     assert "Because." in whole.out
     assert "async function run() {}" not in brief.out
+
+
+def test_what_the_judge_took_is_shown_apart_where_it_took_anything(cli: Cli, world: ApiWorld) -> None:
+    judge = JudgeUsage(calls=3, prompt_tokens=2100, completion_tokens=90, cost_usd=0.0012)
+    usage = Usage(model="openai/gpt", prompt_tokens=10, completion_tokens=5, judge=judge)
+    judged = cli("jobs", "show", world.job(Status.SUCCESS, usage=usage).id, "--full")
+    assert "judge  3 calls, 2100 + 90 tokens, 0.0012 USD" in judged.out
+    plain = cli("jobs", "show", world.job(Status.SUCCESS, usage=Usage(model="openai/gpt")).id, "--full")
+    assert "judge" not in plain.out
 
 
 def test_the_arguments_of_a_function_stand_in_one_order_in_all_rows(cli: Cli, world: ApiWorld) -> None:
