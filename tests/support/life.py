@@ -258,7 +258,8 @@ class Life:
         self.remote, self.host = self.company.remote, self.company.host
         self.remote.reset()
         publish_catalogue(self.documents, self.host.catalogue())
-        recipe = Recipe(name=RECIPE, source=SOURCE, reviewed_by="rita")
+        pinned = {spec.name: spec.version for spec in self.host.catalogue().functions}
+        recipe = Recipe(name=RECIPE, source=SOURCE, functions=pinned, reviewed_by="rita")
         self.documents.put(RECIPES, RECIPE, recipe.model_dump(mode="json", exclude={"version"}))
         self.apply_rules(self.rules_text)
         self.workers = 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 from vardy_api.bench.floors import ROWS, QuickjsRs, noop_api, noop_worker, until_true
-from vardy_api.bench.functions import PROGRAM
+from vardy_api.bench.functions import PROGRAM, functions
 from vardy_api.bench.measuring import Measurement, interleaved, median_seconds, percentile, seconds_of
 from vardy_api.client import Vardy
 from vardy_api.stack import Stack
@@ -21,6 +21,7 @@ from vardy_worker.contracts.job import JobRecord, Submission
 from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.status import Status, is_settled
 from vardy_worker.contracts.user import User
+from vardy_worker.functions import build_catalogue
 from vardy_worker.queue import CeleryQueue, make_celery
 from vardy_worker.settings import load_settings
 from vardy_worker.store.connection import connect
@@ -92,7 +93,8 @@ def throughput() -> Measurement:
 
 
 def _settle_many(store: RedisJobStore, queue: CeleryQueue, count: int) -> None:
-    recipe = Recipe(name=RECIPE, source=PROGRAM)
+    pinned = {spec.name: spec.version for spec in build_catalogue(functions).functions}
+    recipe = Recipe(name=RECIPE, source=PROGRAM, functions=pinned)
     waiting = []
     for _ in range(count):
         record = JobRecord(

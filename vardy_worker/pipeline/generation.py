@@ -1,4 +1,4 @@
-"""How a job comes by its program: from its recipe, or from the model within its attempts.
+"""How a job without a recipe comes by its program: from the model, within its attempts.
 
     ask ─▶ extract ─▶ check ─▶ store, then run
      ▲        │          │
@@ -12,45 +12,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vardy_worker.contracts.base import sha256_text
 from vardy_worker.contracts.errors import JOB_ERRORS, ErrorInfo
 from vardy_worker.contracts.job import Attempt
 from vardy_worker.contracts.program import NoProgram, Program
-from vardy_worker.contracts.status import Stage, Status
+from vardy_worker.contracts.status import Stage
 from vardy_worker.pipeline.asking import ask, asked_fields, checked, prepare_to_ask
-from vardy_worker.programs import check, extract
+from vardy_worker.programs import extract
 from vardy_worker.prompts import FailedTry
 from vardy_worker.stages.generate import GenerateInput
 
 if TYPE_CHECKING:
-    from vardy_worker.contracts.recipe import Recipe
     from vardy_worker.pipeline.in_hand import JobInHand
     from vardy_worker.stages.execute import NotExecuted
     from vardy_worker.stages.generate import Generated
-
-
-def recipe_program(work: JobInHand, recipe: Recipe) -> Program | None:
-    """The recipe's program, checked against the functions as they are now; None when it was refused."""
-    started = work.parts.clock.monotonic()
-    findings = check(recipe.source, work.catalogue, judge=recipe.judge)
-    work.note_time("validate", (work.parts.clock.monotonic() - started) * 1000)
-    errors = [finding for finding in findings if finding.severity == "error"]
-    if errors:
-        error = ErrorInfo(
-            code="validation.recipe",
-            message=f"Recipe {recipe.name} does not fit the functions as they are now: {errors[0].message}",
-            details={
-                "recipe": recipe.name,
-                "version": recipe.version,
-                "findings": [finding.model_dump(mode="json") for finding in errors],
-            },
-        )
-        work.settle(Status.VALIDATION_BLOCKED, error=error)
-        return None
-    # Not written before it runs, as a generated one is: the record has the recipe since submission.
-    program = Program(source=recipe.source, sha256=sha256_text(recipe.source), warnings=findings)
-    work.job = work.job.model_copy(update={"program": program})
-    return program
 
 
 def generate_program(work: JobInHand, *, failed: NotExecuted | None = None) -> Program | None:
@@ -89,20 +63,18 @@ def _read(work: JobInHand, generated: Generated, *, attempt: int) -> Program | A
     """The program in the model's text, or what was wrong with the text."""
     reply = generated.reply
     started = work.parts.clock.monotonic()
-    try:
-        extracted = extract(
-            reply.text,
-            finish_reason=reply.finish_reason,
-            program_bytes_max=work.limits.program_bytes_max,
-            functions=[spec.name for spec in work.catalogue.functions],
-        )
-        said = reply.text[: work.limits.program_bytes_max]
-        if isinstance(extracted, NoProgram):
-            error = ErrorInfo(code=extracted.code, message=extracted.message, details=extracted.details)
-            return Attempt(text=said, error=error)
-        program, problem = checked(work, extracted, attempts=attempt, prompt=generated.prompt_version)
-    finally:
-        work.note_time("validate", (work.parts.clock.monotonic() - started) * 1000)
+    extracted = extract(
+        reply.text,
+        finish_reason=reply.finish_reason,
+        program_bytes_max=work.limits.program_bytes_max,
+        functions=[spec.name for spec in work.catalogue.functions],
+    )
+    work.note_time("validate", (work.parts.clock.monotonic() - started) * 1000)
+    said = reply.text[: work.limits.program_bytes_max]
+    if isinstance(extracted, NoProgram):
+        error = ErrorInfo(code=extracted.code, message=extracted.message, details=extracted.details)
+        return Attempt(text=said, error=error)
+    program, problem = checked(work, extracted, attempts=attempt, prompt=generated.prompt_version)
     return program if problem is None else Attempt(text=said, error=problem, findings=program.warnings)
 
 

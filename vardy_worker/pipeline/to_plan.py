@@ -18,8 +18,9 @@ from vardy_worker.contracts.job import Mode
 from vardy_worker.contracts.policy import PolicyResult, Verdict
 from vardy_worker.contracts.status import Status
 from vardy_worker.logs import get_logger
-from vardy_worker.pipeline.generation import generate_program, recipe_program
+from vardy_worker.pipeline.generation import generate_program
 from vardy_worker.pipeline.params import bad_params
+from vardy_worker.pipeline.recipes import functions_withheld, recipe_program, warn_of_changes
 from vardy_worker.pipeline.settle import plan_made
 from vardy_worker.stages.execute import Executed
 from vardy_worker.stages.plan import plan_of
@@ -45,6 +46,8 @@ def run_job(work: JobInHand) -> None:
     program = _program(work)
     while program is not None:
         outcome = work.execute(program)
+        if work.job.recipe is not None:
+            warn_of_changes(work, work.job.recipe)
         if isinstance(outcome, Executed):
             _plan(work, outcome)
             return
@@ -59,7 +62,10 @@ def run_job(work: JobInHand) -> None:
 def _bad_submission(work: JobInHand) -> ErrorInfo | None:
     if (missing := work.missing_functions()) is not None:
         return missing
-    return None if work.job.recipe is None else bad_params(work.job.recipe, work.job.submission.params)
+    recipe = work.job.recipe
+    if recipe is None:
+        return None
+    return functions_withheld(work, recipe) or bad_params(recipe, work.job.submission.params)
 
 
 def _program(work: JobInHand) -> Program | None:

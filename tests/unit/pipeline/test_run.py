@@ -1,5 +1,3 @@
-from typing import Any
-
 import pytest
 
 from tests.support.factories import ANA, submission
@@ -8,10 +6,9 @@ from tests.support.runs import READS, UNKNOWN, WRITES, outcome, run
 from tests.support.worker import WorkerParts
 from vardy_worker.contracts.errors import ModelRejected, ModelUnavailable
 from vardy_worker.contracts.execution import ConsoleLine, LimitHit, Ref, Returned
-from vardy_worker.contracts.job import JobRecord, Mode
+from vardy_worker.contracts.job import Mode
 from vardy_worker.contracts.journal import EffectState
 from vardy_worker.contracts.model import ModelReply
-from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.view import job_view
 
@@ -371,38 +368,7 @@ def test_functions_that_the_user_does_not_have_are_named(parts: WorkerParts) -> 
     assert job.error.details["functions"] == ["read_ledger"]
 
 
-# --- recipes ------------------------------------------------------------------------------------------
-
-
-def recipe(source: str = READS, **fields: Any) -> Recipe:
-    return Recipe(name="orders", source=source, **fields)
-
-
-def run_recipe(parts: WorkerParts, made: Recipe, **fields: Any) -> JobRecord:
-    model = AnsweringModel()
-    job = parts.submit(submission(recipe=made.name, **fields), recipe=made)
-    ended = run(parts, lambda guest: guest.value("count_orders", city="Porto"), model=model, job=job)
-    assert model.requests == []
-    return ended
-
-
-def test_a_recipe_runs_without_a_model(parts: WorkerParts) -> None:
-    job = run_recipe(parts, recipe())
-    assert (job.status, job.output) == (Status.SUCCESS, 3)
-    assert job.usage.prompt_tokens == 0
-
-
-def test_params_that_do_not_fit_a_recipe_name_the_field_and_not_the_value(parts: WorkerParts) -> None:
-    schema = {"type": "object", "properties": {"days": {"type": "integer"}}, "required": ["days"]}
-    job = run_recipe(parts, recipe(params_schema=schema), params={"days": "PRIVATE"})
-    assert outcome(job) == (Status.VALIDATION_BLOCKED, "validation.params")
-    assert job.error is not None
-    assert "`days` must be of type integer" in job.error.message
-    assert "PRIVATE" not in job.error.model_dump_json()
-
-
-def test_a_recipe_that_does_not_fit_the_functions_any_more_is_blocked(parts: WorkerParts) -> None:
-    assert outcome(run_recipe(parts, recipe(UNKNOWN))) == (Status.VALIDATION_BLOCKED, "validation.recipe")
+# --- what approvers see ---------------------------------------------------------------------------------
 
 
 def test_identical_effects_are_a_warning_for_the_approver(parts: WorkerParts) -> None:
