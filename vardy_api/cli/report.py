@@ -148,7 +148,7 @@ def round_line(each: RoundView) -> str:
     if each.ended_at is None:
         return f"round {each.n}: reading …"
     size = len(json.dumps(each.summary, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
-    return f"round {each.n}: returned {size:,} bytes{', of more that was cut' if each.truncated else ''}"
+    return f"round {each.n}: returned " + (f"too much, cut to {size:,} bytes" if each.truncated else f"{size:,} bytes")
 
 
 def _explored(out: Output, job: JobView, *, whole: bool) -> None:

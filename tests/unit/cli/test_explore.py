@@ -61,7 +61,7 @@ def test_an_answer_is_printed_before_the_rounds_that_led_to_it(cli: Cli, worker:
     assert ran.code == ExitCode.OK
     assert "Three are open.\n  Ana has two of them.\n" in ran.out
     assert ran.out.index("Three are open.") < ran.out.index("round 1: execution.threw: The program threw")
-    assert "round 2: returned 10 bytes, of more that was cut" in ran.out
+    assert "round 2: returned too much, cut to 10 bytes" in ran.out
     assert "async function run" not in ran.out
     assert ran.out.rstrip().endswith("--full")
     assert ran.err == ""
