@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.rules import CATALOGUE, Court, condition, refund
+from vardy_worker.contracts.envelope import Envelope
 from vardy_worker.contracts.policy import Verdict
 from vardy_worker.rules.load import FILE_BYTES_MAX, RULES_MAX, WHEN_CHARACTERS_MAX
 from vardy_worker.rules.smallest import MILLISECONDS_MAX, PARTS_MAX
@@ -33,6 +34,21 @@ def test_every_rule_of_the_example_of_warnings_but_the_first_is_warned_of(court:
     rules = court.load(text)
     warned = [warning.rule for warning in court.engine.warnings(rules, CATALOGUE)]
     assert warned == [rule.name for rule in rules.rules[1:]]
+
+
+def test_the_example_of_envelopes_does_what_it_says(court: Court) -> None:
+    [text] = [text for text in FILES if "within_envelope" in text]
+    envelope = Envelope.model_validate(
+        {"functions": {"refund_payment": {"effects_max": 9, "arguments": {"amount_cents": {"max": 5000}}}}}
+    )
+    inside, outside = (
+        court.judge(text, refund(cents), recipe_name="refunds", envelope=envelope) for cents in (5000, 5001)
+    )
+    assert inside.verdict is Verdict.ALLOW
+    assert (outside.verdict, [need.roles for need in outside.approvals]) == (Verdict.APPROVE, [("support_lead",)])
+    blocking = text.replace("then: approve", "then: block").replace("    approvers: {roles: [support_lead]}\n", "")
+    assert court.judge(blocking, refund(5001), recipe_name="refunds", envelope=envelope).verdict is Verdict.BLOCK
+    assert court.engine.warnings(court.load(text), CATALOGUE) == ()
 
 
 def test_the_bounds_of_the_smallest_change_are_the_real_ones() -> None:
