@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from vardy_api.client import Vardy
 from vardy_api.embedded import EmbeddedServer, free_port
 from vardy_api.operations.keys import KeyOperations
 from vardy_api.processes import Child, start_child
@@ -28,6 +29,7 @@ from vardy_worker.clock import SystemClock
 from vardy_worker.contracts.errors import SettingsError
 from vardy_worker.contracts.user import Scope
 from vardy_worker.demo.scripted import ScriptedModel
+from vardy_worker.recipe_files import read_recipe_file
 from vardy_worker.settings import load_settings
 from vardy_worker.store.connection import connect
 from vardy_worker.store.redis_documents import RedisDocuments
@@ -130,6 +132,8 @@ class Stack:
         self.api_key = self._install_key()
         self._start_worker()
         self._start_api()
+        if self.uses_demo_shop:
+            self._save_demo_recipes()
 
     def _environment(self) -> dict[str, str]:
         environment = dict(self._given)
@@ -141,8 +145,29 @@ class Stack:
             environment["VARDY_RULES"] = environment.get("VARDY_RULES") or str(rules)
         if not environment.get("VARDY_MODEL"):
             self.scripted = self._open.enter_context(ScriptedModel())
-            environment |= self.scripted.environment()
+            judge = environment.get("VARDY_JUDGE_MODEL")
+            environment |= self.scripted.environment() | ({"VARDY_JUDGE_MODEL": judge} if judge else {})
         return environment
+
+    def _save_demo_recipes(self) -> None:
+        """Saves the demo's recipes that are not there; what somebody made of one stays."""
+        with Vardy(self.url, api_key=self.api_key) as client:
+            there = {recipe.name for recipe in client.recipes()}
+            for path in sorted(
+                resources.files("vardy_worker.demo").joinpath("recipes").iterdir(), key=lambda file: file.name
+            ):
+                recipe = read_recipe_file(path.read_text(encoding="utf-8"), file_name=path.name).recipe
+                if recipe.name in there:
+                    continue
+                client.save_recipe(
+                    recipe.name,
+                    source=recipe.source,
+                    description=recipe.description,
+                    params_schema=recipe.params_schema,
+                    envelope=recipe.envelope,
+                    reviewed_by=recipe.reviewed_by,
+                    expect_version=0,
+                )
 
     def _start_worker(self) -> None:
         before = {seen.worker for seen in self._workers()}

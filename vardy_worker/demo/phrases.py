@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from vardy_worker.demo.judging import answer_as_judge
 from vardy_worker.demo.questions import answer_to_question, question_in
 from vardy_worker.demo.texts import program, shorten, tagged
 
@@ -24,12 +25,13 @@ KINDS = {"amount": AMOUNT}
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """One pattern, its answers by turn, an example of it, and what it shows."""
+    """One pattern, its answers by turn, an example of it, and what it shows. `judge`: it is asked with `--judge`."""
 
     pattern: str
     answers: tuple[str, ...]
     example: str
     shows: str
+    judge: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,13 @@ PHRASES: tuple[Phrase, ...] = (
         ("open_tickets_wrong.js", "open_tickets.js"),
         "How many open tickets does each agent have?",
         "a first answer with an unknown function, repaired in the second; SUCCESS",
+    ),
+    Phrase(
+        "what are the open tickets about",
+        ("ticket_topics.js",),
+        "What are the open tickets about?",
+        "texts judged by `classify`, with `--judge`; SUCCESS, without it VALIDATION_BLOCKED",
+        judge=True,
     ),
     Phrase(
         "cancel order {order}",
@@ -136,6 +145,9 @@ PHRASES: tuple[Phrase, ...] = (
 
 def answer_to(messages: list[tuple[str, str]]) -> Answer:
     """The answer to a conversation of (role, content), by its request or question and its turn."""
+    judged = answer_as_judge(messages)
+    if judged is not None:
+        return Answer(judged)
     question = question_in(messages)
     if question is not None:
         return Answer(answer_to_question(question, messages))

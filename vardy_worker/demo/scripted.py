@@ -2,7 +2,8 @@
 
 It is no language model, and says so: its model is called `scripted`. It answers the phrases
 of `phrases.py` with the programs of `answers/`, and any other text with a refusal that lists
-the phrases. Everything between the worker and it is real: litellm, HTTP, JSON.
+the phrases; as the judge `scripted-judge` it labels texts by the words of `judging.py`.
+Everything between the worker and it is real: litellm, HTTP, JSON.
 
 Tests read `requests` to see every byte that was sent, and queue faults with `misbehave`.
 """
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 MODEL = "openai/scripted"
 """Its name for litellm, with `OPENAI_API_BASE` set to `ScriptedModel.url`."""
+JUDGE_MODEL = "openai/scripted-judge"
+"""Its name as a judge, which answers by `judging.py`."""
 
 BODY_BYTES_MAX = 64 * 1024 * 1024
 BYTES_PER_TOKEN = 4
@@ -139,8 +142,13 @@ class ScriptedModel:
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     def environment(self) -> dict[str, str]:
-        """What a worker needs in its environment to use this server as its model."""
-        return {"VARDY_MODEL": MODEL, "OPENAI_API_BASE": self.url, "OPENAI_API_KEY": "scripted-needs-no-key"}
+        """What a worker needs in its environment to use this server as its model and its judge."""
+        return {
+            "VARDY_MODEL": MODEL,
+            "VARDY_JUDGE_MODEL": JUDGE_MODEL,
+            "OPENAI_API_BASE": self.url,
+            "OPENAI_API_KEY": "scripted-needs-no-key",
+        }
 
     @property
     def requests(self) -> tuple[Received, ...]:

@@ -12,7 +12,7 @@ from vardy_worker.prompts.example import example_program
 
 WRONG = {"open_tickets_wrong.js", "clear_warehouse.js"}
 PROGRAMS = [
-    (name, phrase.example, turn)
+    (name, phrase.example, turn, phrase.judge)
     for phrase in PHRASES
     for turn, name in enumerate(phrase.answers)
     if name.endswith(".js")
@@ -24,18 +24,18 @@ def catalogue() -> Catalogue:
     return build_catalogue(functions).for_user(("support",))
 
 
-def findings(catalogue: Catalogue, request: str, turn: int) -> tuple[Finding, ...]:
+def findings(catalogue: Catalogue, request: str, turn: int, *, judge: bool) -> tuple[Finding, ...]:
     messages = [("user", f"<request>\n{request}\n</request>"), *[("assistant", "…")] * turn]
     extracted = extract(answer_to(messages).text, finish_reason="stop", program_bytes_max=65_536)
     assert isinstance(extracted, Extracted)
-    return check(extracted.source, catalogue, line_map=extracted.line_map)
+    return check(extracted.source, catalogue, judge=judge, line_map=extracted.line_map)
 
 
-@pytest.mark.parametrize(("name", "request_text", "turn"), PROGRAMS, ids=[name for name, _, _ in PROGRAMS])
+@pytest.mark.parametrize(("name", "request_text", "turn", "judge"), PROGRAMS, ids=[name for name, *_ in PROGRAMS])
 def test_an_answer_passes_the_checks_unless_it_is_meant_not_to(
-    catalogue: Catalogue, name: str, request_text: str, turn: int
+    catalogue: Catalogue, name: str, request_text: str, turn: int, *, judge: bool
 ) -> None:
-    codes = {finding.code for finding in findings(catalogue, request_text, turn)}
+    codes = {finding.code for finding in findings(catalogue, request_text, turn, judge=judge)}
     assert codes == ({"program.unknown_function"} if name in WRONG else set())
 
 
