@@ -78,15 +78,25 @@ def ask(work: JobInHand, question: GenerateInput | ExploreInput) -> Generated | 
     return outcome
 
 
+def nameable(work: JobInHand) -> Catalogue:
+    """The functions that a program may name; in an explore also writes, so that one is found to be a write."""
+    if work.job.kind is not JobKind.EXPLORE:
+        return work.catalogue
+    submission = work.job.submission
+    return work.parts.host.catalogue().for_user(submission.user.roles, submission.functions)
+
+
 def checked(work: JobInHand, extracted: Extracted, *, attempts: int, prompt: str) -> tuple[Program, ErrorInfo | None]:
     """The program with its findings, and why it may not run; None when it may."""
+    started = work.parts.clock.monotonic()
     findings = check(
         extracted.source,
-        work.catalogue,
+        nameable(work),
         judge=work.job.has_judge,
         reads_only=work.job.kind is JobKind.EXPLORE,
         line_map=extracted.line_map,
     )
+    work.note_time("validate", (work.parts.clock.monotonic() - started) * 1000)
     program = Program(
         source=extracted.source,
         sha256=sha256_text(extracted.source),

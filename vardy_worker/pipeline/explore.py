@@ -20,7 +20,7 @@ from vardy_worker.contracts.explore import Answer, Round
 from vardy_worker.contracts.job import Attempt
 from vardy_worker.contracts.program import NoProgram
 from vardy_worker.contracts.status import Stage, Status
-from vardy_worker.pipeline.asking import ask, asked_fields, checked, prepare_to_ask
+from vardy_worker.pipeline.asking import ask, asked_fields, checked, nameable, prepare_to_ask
 from vardy_worker.programs import read_turn
 from vardy_worker.prompts import FailedTry, summarise
 from vardy_worker.stages.execute import Executed
@@ -69,9 +69,7 @@ def _next_round(work: JobInHand) -> bool:
     if isinstance(turn, NoProgram):
         _store(work, Round(n=n, error=_error_of(turn), ended_at_ms=work.parts.clock.now_ms()))
         return True
-    started = work.parts.clock.monotonic()
     program, problem = checked(work, turn, attempts=1, prompt=said.prompt_version)
-    work.note_time("validate", (work.parts.clock.monotonic() - started) * 1000)
     ended_at_ms = None if problem is None else work.parts.clock.now_ms()
     _store(work, Round(n=n, program=program, error=problem, ended_at_ms=ended_at_ms))
     return True
@@ -143,16 +141,15 @@ def _ask(work: JobInHand) -> Generated | ErrorInfo:
 
 def _read(work: JobInHand, said: Generated) -> Extracted | Answer | NoProgram:
     started = work.parts.clock.monotonic()
-    try:
-        return read_turn(
-            said.reply.text,
-            finish_reason=said.reply.finish_reason,
-            program_bytes_max=work.limits.program_bytes_max,
-            answer_bytes_max=work.limits.output_bytes_max,
-            functions=[spec.name for spec in work.catalogue.functions],
-        )
-    finally:
-        work.note_time("validate", (work.parts.clock.monotonic() - started) * 1000)
+    turn = read_turn(
+        said.reply.text,
+        finish_reason=said.reply.finish_reason,
+        program_bytes_max=work.limits.program_bytes_max,
+        answer_bytes_max=work.limits.output_bytes_max,
+        functions=[spec.name for spec in nameable(work).functions],
+    )
+    work.note_time("validate", (work.parts.clock.monotonic() - started) * 1000)
+    return turn
 
 
 def _error_of(turn: NoProgram) -> ErrorInfo:

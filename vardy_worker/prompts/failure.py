@@ -28,7 +28,7 @@ SENTENCES: Mapping[str, str] = MappingProxyType(
         "If the request cannot be done with these functions, say again in one sentence what is missing.",
         "generation.no_answer": "Your text was no answer: it was empty, too long, or a program where none can run "
         "any more.",
-        "generation.truncated": "Your answer was cut off by the length limit. Write a much shorter program, "
+        "generation.truncated": "Your answer was cut off by the length limit. Write a much shorter one, "
         "without comments.",
         "generation.program_too_large": "Your program is too large. Write a shorter one, without data inside.",
         "validation.program": "Your program was checked before it ran, and does not pass.",

@@ -26,7 +26,7 @@ UPDATE = "VARDY_UPDATE_SNAPSHOTS"
 
 SENT_TEXTS = {
     ("program", "1"): "b2d8df4682ce49ed91316435baf62ffece491173eb733de7f29612180f85a3d6",
-    ("repair", "2"): "80e947e762b04057c2a7d7d8012cc152f80c8374bcaa6e60d772abe95ef0f6f7",
+    ("repair", "2"): "b9cf27538c349ca1d40d93579edbb35ffbdae0d29e12f654f67935082c11ba40",
     ("explore", "1"): "86eaaf437eaf649a8c0219968d6362f019459bc2573811900cc5f3c5e2f7ff53",
     ("round", "1"): "899dfa8ef4d806fb86eb4900c05f12fbd5bc07efd007267d304bfabbf60bdaf2",
     ("round_failed", "1"): "bf5622d98de6dae5e68d58f0a7e386e85b9816c32743c3c8baea937b5e10bd92",
