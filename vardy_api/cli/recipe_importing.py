@@ -18,7 +18,7 @@ from vardy_api.cli.text import counted
 from vardy_api.client_errors import Invalid, NotFound, Unauthorized, Unreachable
 from vardy_worker.contracts.base import Contract, JsonObject
 from vardy_worker.contracts.errors import RequestError, VardyError
-from vardy_worker.recipe_files import recipe_file_text
+from vardy_worker.recipe_files import FileFinding, recipe_file_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,16 +40,6 @@ class ImportState(StrEnum):
     """The same recipe, reviewed against the functions as they are now, which the one of the service was not."""
     UNCHANGED = "unchanged"
     INVALID = "invalid"
-
-
-class FileFinding(Contract):
-    """One thing that is wrong with a file, or worth a look, at its line and column."""
-
-    line: int
-    column: int
-    message: str
-    code: str = ""
-    severity: str = "error"
 
 
 class ImportedFile(Contract):
@@ -123,10 +113,11 @@ def _checked(client: Vardy, found: FoundFile, reviewed_by: str) -> _Candidate:
     try:
         view = _save(client, file.recipe, reviewed_by=reviewed_by, expect_version=None, dry_run=True)
     except Invalid as error:
-        return _Candidate(item.model_copy(update={"findings": _findings(error, file)}))
+        told = {"at": "/source", "message": error.message}
+        return _Candidate(item.model_copy(update={"findings": tuple(map(file.finding, error.problems or [told]))}))
     except ValidationError as error:
-        problems = [(_pointer(part["loc"]), part["msg"].removeprefix("Value error, ")) for part in error.errors()]
-        findings = tuple(_finding_at(file, pointer, message) for pointer, message in problems)
+        problems = [(f"/{part['loc'][0]}", part["msg"].removeprefix("Value error, ")) for part in error.errors()]
+        findings = tuple(file.finding({"at": pointer, "message": message}) for pointer, message in problems)
         return _Candidate(item.model_copy(update={"findings": findings}))
     present = _present(client, file.recipe.name)
     state = _state(present, view, file)
@@ -135,7 +126,7 @@ def _checked(client: Vardy, found: FoundFile, reviewed_by: str) -> _Candidate:
         "needs_review": state is ImportState.UNCHANGED and present is not None and present.needs_review,
         "version": None if present is None else present.version,
         "difference": "" if present is None else _difference(present, file.recipe, found.shown),
-        "findings": tuple(_program_finding(file, warning.model_dump()) for warning in view.warnings),
+        "findings": tuple(file.finding(warning.model_dump()) for warning in view.warnings),
     }
     return _Candidate(item.model_copy(update=update), file)
 
@@ -177,48 +168,12 @@ def _refuse_repeated(candidates: Sequence[_Candidate]) -> list[_Candidate]:
     for candidate in candidates:
         name, shown = candidate.item.recipe, candidate.item.file
         if candidate.file is not None and name in first:
-            finding = _finding_at(candidate.file, "/name", f"the recipe {name} is in {first[name]} too")
+            finding = candidate.file.finding({"at": "/name", "message": f"the recipe {name} is in {first[name]} too"})
             update = {"state": ImportState.INVALID, "findings": (finding,)}
             candidate = replace(candidate, item=candidate.item.model_copy(update=update))  # noqa: PLW2901 - the same one, judged
         first.setdefault(name, shown)
         checked.append(candidate)
     return checked
-
-
-# --- findings in the file ----------------------------------------------------------------------------
-
-
-def _findings(error: Invalid, file: RecipeFile) -> tuple[FileFinding, ...]:
-    """The findings of the service, each where the file says what it is about."""
-    if not error.problems:
-        return (_finding_at(file, "/source", error.message),)
-    return tuple(
-        _program_finding(file, problem)
-        if "line" in problem
-        else _finding_at(file, str(problem.get("at", "")), str(problem.get("message", error.message)))
-        for problem in error.problems
-    )
-
-
-def _program_finding(file: RecipeFile, finding: dict[str, Any]) -> FileFinding:
-    place = file.program_place(finding["line"], finding["column"])
-    hint = f" ({finding['hint']})" if finding.get("hint") else ""
-    return FileFinding(
-        line=place.line,
-        column=place.column,
-        message=f"{finding['message']}{hint}",
-        code=finding["code"],
-        severity=finding["severity"],
-    )
-
-
-def _finding_at(file: RecipeFile, pointer: str, message: str) -> FileFinding:
-    place = file.program_place(1, 1) if pointer == "/source" else file.place(pointer)
-    return FileFinding(line=place.line, column=place.column, message=message)
-
-
-def _pointer(loc: Sequence[int | str]) -> str:
-    return "".join(f"/{part}" for part in loc)
 
 
 # --- saving ------------------------------------------------------------------------------------------

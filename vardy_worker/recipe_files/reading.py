@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import ValidationError
 
+from vardy_worker.contracts.base import Contract
 from vardy_worker.contracts.envelope import Bounds, Envelope, FunctionEnvelope
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.recipe import Recipe
@@ -45,6 +46,16 @@ _ENVELOPE_KEYS: Final = {
 _NAME_MESSAGE: Final = "a name begins with a small letter and has small letters, digits and hyphens, at most 63"
 
 
+class FileFinding(Contract):
+    """One thing that is wrong with a file, or worth a look, at its line and column, both from 1."""
+
+    line: int
+    column: int
+    message: str
+    code: str = ""
+    severity: Literal["error", "warning"] = "error"
+
+
 @dataclass(frozen=True, slots=True)
 class RecipeFile:
     """A recipe as a file has it.
@@ -63,9 +74,21 @@ class RecipeFile:
             pointer = pointer.rpartition("/")[0]
         return self.places[pointer]
 
-    def program_place(self, line: int, column: int) -> Place:
-        """The place in the file for a place in its program."""
-        return Place(self.program_line + line - 1, column)
+    def finding(self, problem: JsonObject) -> FileFinding:
+        """A problem of a recipe (`line` and `column` of its program, or `at`, a JSON pointer) by its place here."""
+        at = str(problem.get("at", ""))
+        if "line" in problem:
+            place = Place(self.program_line + problem["line"] - 1, problem["column"])
+        else:
+            place = Place(self.program_line, 1) if at == "/source" else self.place(at)
+        hint = f" ({problem['hint']})" if problem.get("hint") else ""
+        return FileFinding(
+            line=place.line,
+            column=place.column,
+            message=f"{problem.get('message', '')}{hint}",
+            code=problem.get("code", ""),
+            severity=problem.get("severity", "error"),
+        )
 
 
 def read_recipe_file(text: str, *, file_name: str = "") -> RecipeFile:

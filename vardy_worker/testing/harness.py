@@ -17,11 +17,12 @@ from vardy_worker.contracts.errors import RequestError, RulesError, SettingsErro
 from vardy_worker.contracts.job import JobKind, Submission
 from vardy_worker.contracts.user import User
 from vardy_worker.contracts.view import JobView, job_view, milliseconds
-from vardy_worker.documents import BUILT_IN_RULES, RECIPES, read_recipe
+from vardy_worker.documents import BUILT_IN_RULES, read_recipe
 from vardy_worker.functions.runtime import FunctionRuntime
 from vardy_worker.json_schemas import result_problem
-from vardy_worker.programs.recipes import RecipeDraft, make_recipe
+from vardy_worker.programs.recipes import RecipeDraft
 from vardy_worker.prompts.first import first_prompt
+from vardy_worker.testing import recipes
 from vardy_worker.testing.clock import MovableClock
 from vardy_worker.testing.parts import Parts, make_settings
 from vardy_worker.testing.scripts import LazySandbox, ScriptedModel
@@ -334,22 +335,22 @@ class Harness:
     ) -> Recipe:
         """Saves a recipe, as `vardy recipes save` does. Raises `RequestError` `recipe.invalid` with every finding."""
         schema = json.loads(_read(params_schema)) if isinstance(params_schema, Path) else params_schema
-        recipe, _ = make_recipe(
-            RecipeDraft(
-                name=name,
-                source=_read(source),
-                description=description,
-                params_schema={"type": "object"} if schema is None else schema,
-                judge=judge,
-                envelope=_envelope(envelope),
-            ),
-            self._parts.host.catalogue(),
-            program_bytes_max=self._parts.settings.limits.program_bytes_max,
-            reviewed_by=reviewed_by,
-            now_ms=self._parts.clock.now_ms(),
+        draft = RecipeDraft(
+            name=name,
+            source=_read(source),
+            description=description,
+            params_schema={"type": "object"} if schema is None else schema,
+            judge=judge,
+            envelope=_envelope(envelope),
         )
-        self._parts.documents.put(RECIPES, name, recipe.model_dump(mode="json", exclude={"version"}))
-        return self._recipe(name)
+        return recipes.save(self._parts, draft, reviewed_by)
+
+    def load_recipe(self, path: Path) -> Recipe:
+        """Saves the recipe of a `.recipe.js` file, as `vardy recipes import` does.
+
+        Raises `RequestError` `recipe.invalid` with every finding at its line of the file.
+        """
+        return recipes.load(self._parts, path, _read(path))
 
     def prompt(
         self,
@@ -443,7 +444,7 @@ def _read(text: Text) -> str:
     if isinstance(text, str):
         return text
     try:
-        return text.read_text(encoding="utf-8")
+        return text.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise SettingsError(f"{text} cannot be read: {reason}.", details={"file": str(text)}) from error

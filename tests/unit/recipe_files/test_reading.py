@@ -91,8 +91,6 @@ def test_a_file_needs_no_more_than_a_name_and_a_program() -> None:
 def test_places_are_those_of_the_file() -> None:
     read = read_recipe_file(WHOLE + PROGRAM)
     assert read.program_line == len(WHOLE.splitlines()) + 1
-    assert (WHOLE + PROGRAM).splitlines()[read.program_place(2, 3).line - 1] == "  return params.days;"
-    assert read.program_place(2, 3).column == 3
     lines = WHOLE.splitlines()
     for pointer, shown in {
         "/params_schema/properties/days/minimum": "days: {type: integer, minimum: 1}",
@@ -103,6 +101,29 @@ def test_places_are_those_of_the_file() -> None:
         "/nothing": "# Whoever reviews this: see the mails it sends.",
     }.items():
         assert lines[read.place(pointer).line - 1].strip() == shown
+
+
+def test_a_problem_of_the_recipe_is_placed_in_the_file() -> None:
+    read = read_recipe_file(WHOLE + PROGRAM)
+    inside = {
+        "line": 2,
+        "column": 3,
+        "message": "It is bad.",
+        "hint": "Mend it.",
+        "code": "a.code",
+        "severity": "warning",
+    }
+    finding = read.finding({"at": "/source", **inside, "details": {}})
+    assert (WHOLE + PROGRAM).splitlines()[finding.line - 1] == "  return params.days;"
+    assert (finding.column, finding.message, finding.code, finding.severity) == (
+        3,
+        "It is bad. (Mend it.)",
+        "a.code",
+        "warning",
+    )
+    assert read.finding({"at": "/source", "message": "It is long."}).line == read.program_line
+    unknown = read.finding({"at": "/params_schema", "message": "It is bad."})
+    assert (unknown.line, unknown.column, unknown.severity) == (7, 1, "error")
 
 
 def test_a_program_is_kept_byte_for_byte() -> None:
