@@ -30,6 +30,11 @@ MODEL_LIBRARIES = {"litellm", "openai", "tiktoken"}
 SANDBOX = {"wasmtime", "vardy_worker.sandbox", "vardy_worker.adapters"}
 PROGRAMS = {"tree_sitter", "tree_sitter_javascript", "vardy_worker.programs", "vardy_worker.prompts"}
 COMPANY = "vardy_worker.demo.shop"
+TICKET = """\
+async function run(params) {
+  return await create_ticket({customer_id: 1, subject: "Call back."});
+}
+"""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,11 @@ class Spied:
 
     deployment: Deployment
     folder: Path
+
+    @property
+    def redis(self) -> object:
+        """The address of the server."""
+        return "127.0.0.1", int(self.deployment.redis.url.rpartition(":")[2].partition("/")[0])
 
     def modules(self, name: str) -> set[str]:
         """What the process has loaded by now."""
@@ -91,9 +101,21 @@ def at_start(spied: Spied) -> dict[str, set[str]]:
 
 
 @pytest.fixture(scope="module")
-def busy(spied: Spied, at_start: dict[str, set[str]]) -> Spied:
-    """The same after requests of every kind, a generated program and real commits."""
+def after_recipe(spied: Spied, at_start: dict[str, set[str]]) -> tuple[set[str], set[object]]:
+    """What the worker for runs has loaded of a model's libraries, and connected to, after a recipe with a commit."""
     assert at_start
+    envelope = {"functions": {"create_ticket": {"effects_max": 1}}}
+    with spied.deployment.client() as vardy:
+        vardy.save_recipe("ticket", source=TICKET, envelope=envelope, reviewed_by="rita")
+        job = vardy.run(recipe="ticket", user=ANA, timeout_seconds=SECONDS)
+    assert (job.status, job.effects[0].state) == (Status.SUCCESS, "SUCCEEDED")
+    return spied.loaded("worker-runs", MODEL_LIBRARIES), spied.connections("worker-runs")
+
+
+@pytest.fixture(scope="module")
+def busy(spied: Spied, after_recipe: tuple[set[str], set[object]]) -> Spied:
+    """The same after requests of every kind, a generated program and real commits."""
+    assert after_recipe
     with spied.deployment.client() as vardy:
         _use(vardy)
     return spied
@@ -130,8 +152,13 @@ def test_a_worker_for_commits_never_loads_a_model_library_the_sandbox_or_program
 
 
 def test_a_worker_for_commits_connects_to_redis_alone(busy: Spied) -> None:
-    port = int(busy.deployment.redis.url.rpartition(":")[2].partition("/")[0])
-    assert busy.connections("worker-commits") == {("127.0.0.1", port)}
+    assert busy.connections("worker-commits") == {busy.redis}
+
+
+def test_a_recipe_makes_a_worker_load_no_model_library_and_connect_to_redis_alone(
+    spied: Spied, after_recipe: tuple[set[str], set[object]]
+) -> None:
+    assert after_recipe == (set(), {spied.redis})
 
 
 def test_the_same_spies_see_what_a_worker_for_runs_loads_and_connects_to(busy: Spied) -> None:
