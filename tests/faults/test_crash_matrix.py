@@ -18,14 +18,16 @@ from structlog.testing import capture_logs
 from tests.conftest import IN_MEMORY
 from tests.support.audit import check, entries
 from tests.support.factories import ANA, LEA, LEO, submission
-from tests.support.life import RECIPE, Company, Life, MemoryGround, RedisGround, caller
+from tests.support.fakes import threw
+from tests.support.life import EXPLORED, RECIPE, ROUNDS_ENDED, Company, Life, MemoryGround, RedisGround, caller
 from tests.support.mortal import Doom
 from tests.support.remote import IDEMPOTENT
 from vardy_api.embedded import EmbeddedServer
 from vardy_worker import FunctionError
 from vardy_worker.contracts.decision import Choice
+from vardy_worker.contracts.execution import ConsoleLine, Returned
 from vardy_worker.contracts.ids import idempotency_key
-from vardy_worker.contracts.job import JobFilter, Mode
+from vardy_worker.contracts.job import JobFilter, JobKind, Mode
 from vardy_worker.contracts.journal import EffectState, JournalEntry
 from vardy_worker.contracts.status import Status, is_settled
 from vardy_worker.contracts.view import job_view
@@ -36,7 +38,11 @@ if TYPE_CHECKING:
 
     from redis import Redis
 
+    from tests.support.fakes import Guest
     from tests.support.life import Ground
+    from vardy_api.operations.facade import Operations
+    from vardy_worker.contracts.execution import SandboxOutcome
+    from vardy_worker.contracts.explore import Round
     from vardy_worker.contracts.user import User
 
 S = EffectState
@@ -60,6 +66,7 @@ class Seen:
     """The moment of death."""
 
     journal: Sequence[JournalEntry] = ()
+    rounds: Sequence[Round] = ()
     in_call: frozenset[int] = frozenset()
     """Effects that cannot be repeated and whose call was under way, or may have been."""
 
@@ -86,6 +93,7 @@ class Story:
             started = {record.seq for record in job.effects if record.state is S.STARTED}
             self.seen = Seen(
                 journal=tuple(self.life.store.journal(job.id)),
+                rounds=job.rounds,
                 in_call=frozenset(e.seq for e in effects if e.seq in started and e.function not in IDEMPOTENT),
             )
 
@@ -99,7 +107,14 @@ class Story:
         if "request" not in fields:
             fields["recipe"] = RECIPE
         what = submission(**fields)
-        self.life.ask(lambda api: api.submit.run(caller(), what, idempotency_key="once"))
+        self._send(lambda api: api.submit.run(caller(), what, idempotency_key="once"))
+
+    def explore(self, question: str) -> None:
+        what = submission(request=question)
+        self._send(lambda api: api.submit.explore(caller(), what, idempotency_key="once"))
+
+    def _send(self, submit: Callable[[Operations], object]) -> None:
+        self.life.ask(submit)
         (item,) = self.life.store.list_jobs(JobFilter(), cursor=None, limit=5).items
         self.life.job_id = item.id
         self.life.work()
@@ -270,6 +285,31 @@ def parked_again_under_stricter_rules(story: Story) -> None:
     assert story.resolved == story.seen.in_call
 
 
+def explored(story: Story) -> None:
+    """Nothing is said, a program throws, one works, and so does the last, after which the model must answer."""
+    ran: list[int] = []
+
+    def read(guest: Guest) -> SandboxOutcome:
+        n = len(story.life.job.rounds)
+        ran.append(n)
+        orders = guest.value("count_orders", city="Porto")
+        said = (ConsoleLine(level="log", text=f"round {n}"),)
+        return threw() if ROUNDS_ENDED[n - 1] else Returned(output={"orders": orders, "round": n}, console=said)
+
+    story.life.play = read
+    story.explore("How many orders has Porto?")
+    story.ends(Status.SUCCESS)
+    job = story.life.job
+    assert job.answer == "5 orders."
+    assert [each.n for each in job.rounds] == [1, 2, 3, 4]
+    assert tuple(each.error.code if each.error else "" for each in job.rounds) == ROUNDS_ENDED
+    assert [each.summary for each in job.rounds[2:]] == [{"orders": 5, "round": 3}, {"orders": 5, "round": 4}]
+    check_rounds(story, ran)
+    console = story.life.store.console(job.id)
+    assert console is not None
+    assert [(line.round, line.text) for line in console.lines] == [(3, "round 3"), (4, "round 4")]
+
+
 PLOTS: Final = {
     "approved by two, with retries": Plot(
         approved_by_two, TWO_LEADS, {"pay": (LATER,), "ring": (LATER_AS_SAID,), "book": (RuntimeError("gone"),)}
@@ -283,6 +323,7 @@ PLOTS: Final = {
     "denied": Plot(denied, "default: approve\n"),
     "expired": Plot(expired, "default: approve\n"),
     "planned, then committed": Plot(planned_then_committed, "default: approve\n"),
+    "explored in as many rounds as there may be": Plot(explored),
     "parked again under stricter rules": Plot(parked_again_under_stricter_rules, "default: approve\n"),
 }
 
@@ -307,13 +348,36 @@ def check_end(story: Story) -> None:
     assert tuple(journal[: len(story.seen.journal)]) == tuple(story.seen.journal), "the journal only grows"
     check_journal(story, journal)
     assert check(life.ground.audit)[job.id].ok
-    told = entries(life.ground.audit, job.id)[-1].after
-    assert told is not None
-    assert told.status is job.status, "the audit trail tells of the end"
+    if job.kind is JobKind.RUN:
+        told = entries(life.ground.audit, job.id)[-1].after
+        assert told is not None
+        assert told.status is job.status, "the audit trail tells of the end"
     if job.plan is not None:
         counted(story)
         check_target(story)
     check_nothing_follows(story)
+
+
+def check_rounds(story: Story, ran: Sequence[int]) -> None:
+    """Rounds only grow, a stored program is the one that runs, and events tell of each step once."""
+    life, job = story.life, story.life.job
+    for before, after in zip(story.seen.rounds, job.rounds, strict=False):
+        assert after.program == before.program
+        assert after == before or before.ended_at_ms is None
+    again = Counter(ran)
+    assert set(again) == {2, 3, 4}
+    assert again.total() <= 3 + life.doom.happened, "only the one whose worker died runs again"
+    told = [event.data for event in life.store.events(job.id) if event.type == "round"]
+    assert [(event["n"], event["state"]) for event in told] == [
+        (1, "failed"),
+        (2, "running"),
+        (2, "failed"),
+        (3, "running"),
+        (3, "succeeded"),
+        (4, "running"),
+        (4, "succeeded"),
+    ]
+    assert job.usage.prompt_tokens == 10 * (len(EXPLORED) + 1), "what was asked, as far as it was written"
 
 
 def check_journal(story: Story, journal: Sequence[JournalEntry]) -> None:

@@ -6,6 +6,7 @@ died is replaced: the person asks again, the next worker takes what is there.
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, cast
@@ -19,7 +20,7 @@ from vardy_api.operations.facade import Ports, make_operations
 from vardy_worker.active_rules import ActiveRules
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.execution import ConsoleLine, Ref, Returned
-from vardy_worker.contracts.model import ModelReply, ModelRequest
+from vardy_worker.contracts.model import ModelReply, ModelRequest, TokenUsage
 from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.status import is_settled
 from vardy_worker.contracts.user import ApiKey, Scope
@@ -160,12 +161,33 @@ class _LeisurelyHost:
         return self._life.host.call_many(calls, **limits)
 
 
+READING: Final = """async function run(params) {
+  return await count_orders({ city: "Porto" });
+}"""
+"""The program of every round of an explore."""
+EXPLORED: Final = ("", fenced(READING), fenced(READING), fenced(READING))
+"""What the model says in the rounds of an explore, before it answers: nothing at first."""
+ROUNDS_ENDED: Final = ("generation.no_answer", "execution.thrown", "", "")
+"""How those rounds end."""
+
+
 class _Model(OneByOne):
-    """Answers once with something that is no program, and then with one."""
+    """Answers once with something that is no program, and then with one; a question after its rounds."""
 
     def complete(self, request: ModelRequest) -> ModelReply:
+        if request.purpose == "explore":
+            return ModelReply(text=_turn(request), model="fake/model", usage=TokenUsage(prompt_tokens=10))
         repaired = len(request.messages) > 2
         return ModelReply(text=fenced(SOURCE) if repaired else "Let me think.", model="fake/model")
+
+
+def _turn(request: ModelRequest) -> str:
+    """What comes next; the answer from what the last summary says."""
+    turn = sum(message.role == "assistant" for message in request.messages)
+    if turn < len(EXPLORED):
+        return EXPLORED[turn]
+    seen = re.search(r'"orders":(\d+)', request.messages[-1].content)
+    return f"{seen[1]} orders." if seen else "I saw none."
 
 
 def pay_ring_book(guest: Guest) -> SandboxOutcome:
