@@ -69,7 +69,9 @@ def _next_round(work: JobInHand) -> bool:
     if isinstance(turn, NoProgram):
         _store(work, Round(n=n, error=_error_of(turn), ended_at_ms=work.parts.clock.now_ms()))
         return True
-    program, problem = checked(work, turn, attempts=1, prompt=said.prompt_version)
+    # People and the model are shown a round's program and not the text around it: places are the program's own.
+    alone = turn.model_copy(update={"line_map": ()})
+    program, problem = checked(work, alone, attempts=1, prompt=said.prompt_version)
     ended_at_ms = None if problem is None else work.parts.clock.now_ms()
     _store(work, Round(n=n, program=program, error=problem, ended_at_ms=ended_at_ms))
     return True

@@ -312,6 +312,16 @@ def test_an_explore_goes_through_its_rounds_to_the_answer(harness: Harness, shop
     assert not shop.notes
 
 
+def test_places_in_a_round_are_those_of_the_program_that_it_shows(harness: Harness) -> None:
+    unknown = "I look first.\n\nThen:\n\n```js\nasync function run() {\n  return await list_bills();\n}\n```\n"
+    throws = "Now:\n\n```js\nasync function run() {\n  throw new Error('no');\n}\n```\n"
+    checked, ran = harness.explore("how many payments?", [unknown, throws, "I cannot say."]).rounds
+    assert checked.error is not None
+    assert ran.error is not None
+    assert "line 2, column 16" in checked.error.message
+    assert ran.error.details["line"] == 2
+
+
 def test_an_explore_ends_at_its_rounds_or_at_those_of_the_harness(harness: Harness, functions: Functions) -> None:
     throws = "async function run() { throw new Error('no'); }"
     job = harness.explore("how many payments?", throws, rounds_max=2)
