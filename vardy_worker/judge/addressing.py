@@ -10,12 +10,14 @@ import re
 import unicodedata
 from typing import Final
 
+from vardy_worker.prompts.judge import HIDDEN
+
 _FORMAT: Final = re.compile(
     r"""```|~~~|<\s{0,9}[/|]?\s{0,9}[a-z]|\[/?(?:inst|think|sys)\b|\{\s{0,9}["']|["']\s{0,9}:|</s>|^\s{0,9}\#{1,6}\s
-    |\b(?:system|assistant|user|developer|human)\s{0,9}:|\b[0-9a-f]{8}\b""",
+    |\b(?:system|assistant|user|developer|human)\s{0,9}:""",
     re.IGNORECASE | re.VERBOSE | re.MULTILINE,
 )
-"""Fences, tags, JSON, headings, roles of a conversation, and what could be an id."""
+"""Fences, tags, JSON, headings, and roles of a conversation."""
 
 _WORDS: Final = re.compile(
     r"""\b(?:ignore|disregard|forget|override|obey|pretend|jailbreak|prompts?|instructions?|classif\w+|labels?|labell?ed
@@ -31,15 +33,8 @@ LONG_CHARACTERS: Final = 2_000
 
 def may_address_a_model(text: str) -> bool:
     """Whether a text has the form or the words of something that is said to a model."""
-    if len(text) > LONG_CHARACTERS:
+    if len(text) > LONG_CHARACTERS or HIDDEN.search(text):
         return True
     # Compatibility forms, such as fullwidth letters, are read as what they stand for.
     plain = unicodedata.normalize("NFKC", text)
-    return any(_is_hidden(character) for character in text) or bool(_FORMAT.search(plain) or _WORDS.search(plain))
-
-
-def _is_hidden(character: str) -> bool:
-    """Controls and what is invisible, but line ends, tabs and the joiners of Persian and emoji."""
-    if character in "\n\r\t\u200c\u200d":
-        return False
-    return unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+    return bool(_FORMAT.search(plain) or _WORDS.search(plain))

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
 
 from vardy_worker.contracts.base import sha256_json, sha256_text, well_formed
-from vardy_worker.contracts.judge import Classified, JudgeFailure
+from vardy_worker.contracts.judge import UNKNOWN, Classified, JudgeFailure
 from vardy_worker.contracts.model import ModelFailed
 from vardy_worker.judge.addressing import may_address_a_model
 from vardy_worker.judge.answers import Labels, read_labels
@@ -64,7 +64,7 @@ class Topic:
     @cached_property
     def answer_tokens(self) -> int:
         """Of one text's line in an answer, by estimate, with the longest label."""
-        return LINE_TOKENS + max(tokens_of(visible_json(label)) for label in (*self.labels, "unknown"))
+        return LINE_TOKENS + max(tokens_of(visible_json(label)) for label in (*self.labels, UNKNOWN))
 
     @property
     def identity(self) -> str:
@@ -133,7 +133,7 @@ class Topic:
             return self.failure
         if missing and self.refusal is not None and not self.answered:
             return unavailable(self.refusal)
-        labels = tuple(self.known.get(text, "unknown") for text in texts)
+        labels = tuple(self.known.get(text, UNKNOWN) for text in texts)
         return Classified(labels=labels, unjudged=sum(text in missing for text in texts))
 
 

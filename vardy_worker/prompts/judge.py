@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from vardy_worker.contracts.model import Message
 from vardy_worker.prompts.template import template
@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 
     from vardy_worker.contracts.base import JsonObject, JsonValue
 
-# What is invisible, ends lines in some readers, turns the direction of writing or has no
-# meaning yet, and "<", so that no text can close a tag or spell a chat template's marks. The
-# two joiners are left alone: Persian and emoji are written with them. C0 is JSON's own to escape.
-_HIDDEN = re.compile(
-    "[<\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
-    "\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufdd0-\ufdef\ue000-\uf8ff"
+HIDDEN: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufdd0-\ufdef\ue000-\uf8ff"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
 )
+"""Controls, what is invisible, ends lines in some readers or turns the direction of writing, and private characters.
+
+The two joiners are none of them, nor is the selector of emoji: Persian and emoji are written with them.
+"""
 
 
 def classify_prompt(
@@ -62,9 +63,9 @@ def ai_again_prompt(messages: Sequence[Message], answer: str, problem: str) -> t
 
 
 def visible_json(value: JsonValue) -> str:
-    """JSON in one line in which every character can be seen, and no tag can be written."""
+    """JSON in one line in which every character can be seen, and no tag or chat template's mark can be written."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return _HIDDEN.sub(lambda found: _escaped(found[0]), text)
+    return HIDDEN.sub(lambda found: _escaped(found[0]), text).replace("<", "\\u003c")
 
 
 def _escaped(character: str) -> str:
