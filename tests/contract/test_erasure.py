@@ -114,7 +114,12 @@ def full_job(store: JobStore) -> JobRecord:
         "warnings": (marked("warning"),),
         "plan": made,
         "revision": 1,
-        "policy": said.model_copy(update={"avoidable": SmallestChange(without=(0,), message=marked("avoid"))}),
+        "policy": said.model_copy(
+            update={
+                "avoidable": SmallestChange(without=(0,), message=marked("avoid")),
+                "outside": (marked("outside"),),
+            }
+        ),
         "decisions": (
             Decision(
                 decision=Choice.APPROVE,

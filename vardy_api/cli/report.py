@@ -184,6 +184,8 @@ def _plan(out: Output, job: JobView, plan: PlanView, *, whole: bool) -> None:
         _effects_table(out, job.effects)
     for warning in plan.warnings:
         out.line(f"  Warning: {warning}", style="yellow")
+    for reason in plan.outside:
+        out.line(f"  Outside the recipe's envelope: {visible(reason)}", style="yellow")
     if whole or plan.verdict is not Verdict.ALLOW:
         _reasons(out, job.effects)
 

@@ -63,6 +63,7 @@ def erased_record(job: JobRecord, *, at_ms: int) -> JobRecord:
                 "effects": (),
                 "approvals": tuple(need.model_copy(update={"message": ""}) for need in job.policy.approvals),
                 "avoidable": None,
+                "outside": (),
             }
         ),
         decisions=tuple(_decision(decision) for decision in job.decisions),

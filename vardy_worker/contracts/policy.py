@@ -144,6 +144,8 @@ class PolicyResult(Contract):
     """The verdict of a whole plan, with every effect's own and what must be approved.
 
     `avoidable` says how the approval could be avoided, where the plan needs one and that is known.
+    `outside` says what takes the plan outside the envelope of its recipe; empty where nothing does, and
+    where there is no envelope to judge it by.
     """
 
     verdict: Verdict
@@ -151,6 +153,7 @@ class PolicyResult(Contract):
     effects: tuple[EffectVerdict, ...]
     approvals: tuple[ApprovalNeed, ...] = ()
     avoidable: SmallestChange | None = None
+    outside: tuple[str, ...] = ()
 
     def blocked_effects(self) -> tuple[EffectVerdict, ...]:
         """The effects a rule, or the failure of a rule, blocks."""

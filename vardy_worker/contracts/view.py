@@ -59,6 +59,8 @@ class PlanView(Contract):
     approvals: tuple[ApprovalView, ...] = ()
     avoidable: SmallestChange | None = None
     """How the approval could be avoided; null where no way is known. Of the rules of `rules_digest`."""
+    outside: tuple[str, ...] = ()
+    """What takes it outside the envelope of its recipe."""
     counts: EffectCounts
 
 
@@ -203,6 +205,7 @@ def _plan_view(job: JobRecord) -> PlanView | None:
         warnings=warnings,
         approvals=_approvals(job),
         avoidable=job.policy.avoidable,
+        outside=job.policy.outside,
         counts=count_effects(effect_records(job)),
     )
 

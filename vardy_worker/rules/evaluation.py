@@ -45,6 +45,7 @@ class Evaluation:
             rules_digest=self._rules.digest,
             effects=verdicts,
             approvals=tuple(needs),
+            outside=self._values.outside,
         )
 
     def _effect(self, effect: Effect) -> EffectVerdict:

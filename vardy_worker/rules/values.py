@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from vardy_worker.rules.aggregates import PlanTotals, referenced_arguments, rule_number
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from vardy_worker.ports import PlanFacts
     from vardy_worker.rules.compile import Needs
     from vardy_worker.rules.vocabulary import Variable, Vocabulary
+
+OUTSIDE_TOLD_MAX = 10
+"""Sentences about what takes a plan outside its envelope; the first ones are enough to see why."""
 
 
 class Bound:
@@ -71,7 +75,7 @@ class PlanValues:
             case ("plan", "duplicates"):
                 return self._totals.duplicates
             case ("recipe", "within_envelope"):
-                return self._is_within_envelope()
+                return facts.envelope is not None and not self.outside
             case _ if path in FIXED:
                 return {
                     ("mode",): facts.mode,
@@ -82,9 +86,11 @@ class PlanValues:
             case _:
                 return self._aggregate(path[:2], path[2:])
 
-    def _is_within_envelope(self) -> bool:
+    @cached_property
+    def outside(self) -> tuple[str, ...]:
+        """What takes the plan outside its recipe's envelope, the first of it; nothing without an envelope."""
         envelope = self._facts.envelope
-        return envelope is not None and not any(outside(envelope, self._effects))
+        return () if envelope is None else tuple(islice(outside(envelope, self._effects), OUTSIDE_TOLD_MAX))
 
     def _aggregate(self, table: tuple[str, ...], rest: tuple[str, ...]) -> JsonValue:
         """A number, or a table of them filled with zeros for the catalogue's functions."""

@@ -189,6 +189,15 @@ def test_a_rule_that_failed_is_named_where_it_blocks(cli: Cli, world: ApiWorld) 
     assert cli("jobs", "show", job.id, "--json").json["effects"][0]["failed_rule"] == "sums"
 
 
+def test_what_takes_a_plan_outside_its_envelope_is_shown_to_approvers(cli: Cli, world: ApiWorld) -> None:
+    reason = "`amount_cents` of effect 0 is above 5000."
+    judged = policy(Verdict.APPROVE, 1, ApprovalNeed(rule="a-rule")).model_copy(update={"outside": (reason,)})
+    job = world.job(Status.PENDING_APPROVAL, effects=(effect(),), policy=judged)
+    for command in ("approvals", "jobs"):
+        assert f"Outside the recipe's envelope: {reason}" in cli(command, "show", job.id).out
+    assert cli("jobs", "show", job.id, "--json").json["plan"]["outside"] == [reason]
+
+
 def test_how_an_approval_could_be_avoided_is_shown_while_it_can_be(cli: Cli, world: ApiWorld) -> None:
     judged = policy(Verdict.APPROVE, 2, ApprovalNeed(rule="a-rule")).model_copy(
         update={"avoidable": SmallestChange(without=(1,), message="Without effect 1 the rest would be allowed.")}

@@ -11,6 +11,7 @@ from vardy_worker.contracts.envelope import Envelope, exact_number
 from vardy_worker.contracts.execution import Ref
 from vardy_worker.contracts.policy import Verdict
 from vardy_worker.rules.envelope import outside, seen
+from vardy_worker.rules.values import OUTSIDE_TOLD_MAX
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.plan import Effect
@@ -157,6 +158,20 @@ def test_a_rule_allows_inside_and_asks_outside(court: Court, amount: int, verdic
 def test_a_rule_blocks_outside(court: Court, amount: int, verdict: Verdict) -> None:
     given = envelope(amount_cents={"max": 100})
     assert court.judge(OUTSIDE_BLOCKED, refund(amount), envelope=given).verdict is verdict
+
+
+def test_a_verdict_says_what_takes_the_plan_outside_whatever_the_rules_ask(court: Court) -> None:
+    given = envelope(amount_cents={"max": 100})
+    judged = court.judge("default: allow\n", refund(100), refund(101), envelope=given)
+    assert judged.outside == ("`amount_cents` of effect 1 is above 100.",)
+    assert court.judge("default: allow\n", refund(100), envelope=given).outside == ()
+    assert court.judge("default: allow\n", refund(101)).outside == ()
+
+
+def test_of_very_much_that_is_outside_only_the_first_is_told(court: Court) -> None:
+    many = [refund(200, number) for number in range(50)]
+    judged = court.judge("default: allow\n", *many, envelope=envelope(99, amount_cents={"max": 100}))
+    assert len(judged.outside) == OUTSIDE_TOLD_MAX
 
 
 def test_nothing_is_inside_without_an_envelope(court: Court) -> None:
