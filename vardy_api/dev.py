@@ -77,6 +77,8 @@ def _welcome(stack: Stack) -> None:
     _say(f"  export VARDY_URL={stack.url} VARDY_API_KEY={stack.api_key}")
     example = "how much does customer 3 owe?" if stack.uses_demo_shop else "…"
     _say(f'  vardy run "{example}" --user ana')
+    if stack.uses_demo_shop:
+        _say("  vardy recipes list")
     _say("")
     _say("Ctrl-C stops everything.")
 

@@ -121,6 +121,8 @@ def test_a_day_with_vardy_dev(tmp_path: Path) -> None:
         with first.client() as vardy:
             job = vardy.run("Which customers have overdue invoices?", user="ana", timeout_seconds=SECONDS)
             assert job.status is Status.SUCCESS
+            balance = vardy.run(recipe="customer-balance", params={"customer_id": 3}, user="ana")
+            assert balance.status is Status.SUCCESS
             unknown = vardy.run("Make me a sandwich", user="ana", timeout_seconds=SECONDS)
             assert unknown.status is Status.GENERATION_ERROR
             assert unknown.error is not None
@@ -145,6 +147,10 @@ def test_a_day_with_vardy_dev(tmp_path: Path) -> None:
             assert {spec.name for spec in vardy.functions().functions} == {"count_parcels", "send_parcel"}
             assert vardy.rules().text == RULES
             source = 'async function run(params) { await send_parcel({to: "lea"}); return await count_parcels(); }'
+            assert {recipe.name for recipe in vardy.recipes() if recipe.needs_review} == {
+                "customer-balance",
+                "damaged-goods",
+            }
             vardy.save_recipe("parcels", source=source, reviewed_by="rita")
             last = vardy.run(recipe="parcels", user="ana", timeout_seconds=SECONDS)
             assert last.status is Status.POLICY_BLOCKED
