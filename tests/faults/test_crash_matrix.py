@@ -364,9 +364,8 @@ def check_rounds(story: Story, ran: Sequence[int]) -> None:
     for before, after in zip(story.seen.rounds, job.rounds, strict=False):
         assert after.program == before.program
         assert after == before or before.ended_at_ms is None
-    again = Counter(ran)
-    assert set(again) == {2, 3, 4}
-    assert again.total() <= 3 + life.doom.happened, "only the one whose worker died runs again"
+    assert set(ran) == {2, 3, 4}
+    assert len(ran) <= 3 + life.doom.happened, "only the one whose worker died runs again"
     told = [event.data for event in life.store.events(job.id) if event.type == "round"]
     assert [(event["n"], event["state"]) for event in told] == [
         (1, "failed"),
