@@ -30,6 +30,16 @@ def test_the_model_is_sent_the_same_bytes_however_much_data_there_is() -> None:
     assert details["explore_rows_bytes"] < 50_000
 
 
+def test_a_thousand_texts_take_eight_calls_of_the_judge_and_the_same_again_none(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    configure_test_logs("warning")
+    assert run_bench(("classify",), as_json=True) == 0
+    [measured] = json.loads(capsys.readouterr().out)
+    assert (measured["value"], measured["details"]["calls_again"]) == (8, 0)
+    assert measured["met"] is True
+
+
 def test_a_sandbox_start_is_measured_against_its_floor(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_bench(("sandbox_start",), as_json=True) == 0
     [measured] = json.loads(capsys.readouterr().out)

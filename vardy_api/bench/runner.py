@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from vardy_api.bench.classify import classify
 from vardy_api.bench.commits import commit
 from vardy_api.bench.memory import sandbox_memory
 from vardy_api.bench.parked import parked
@@ -29,6 +30,7 @@ BENCHMARKS: Mapping[str, Callable[[], Measurement]] = {
     "sandbox_memory": sandbox_memory,
     "start": start,
     "tokens": tokens,
+    "classify": classify,
     "latency": latency,
     "throughput": throughput,
     "rules": rules,
