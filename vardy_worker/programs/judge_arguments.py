@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import unicodedata
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -92,7 +93,7 @@ def judge_call(function: str, args: JsonObject) -> JudgeCall | BadJudgeCall:
 
 def folded_label(label: str) -> str:
     """What two labels must not share: an answer is matched to its label by no more than this."""
-    return " ".join(label.split()).casefold()
+    return " ".join(unicodedata.normalize("NFC", label).casefold().split())
 
 
 def close_type(word: str) -> str:

@@ -26,6 +26,8 @@ SHOWN_LIMITS = (
     "output_bytes_max",
     "call_args_bytes_max",
     "program_bytes_max",
+    "judge_calls_max",
+    "judge_tokens_max",
 )
 
 

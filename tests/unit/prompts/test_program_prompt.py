@@ -15,7 +15,9 @@ from vardy_worker.contracts.limits import Limits
 from vardy_worker.contracts.model import Message
 from vardy_worker.demo.phrases import request_in
 from vardy_worker.functions import build_catalogue
+from vardy_worker.judge.classify import TEXTS_PER_CALL_MAX
 from vardy_worker.programs.globals import MISSING_GLOBALS
+from vardy_worker.programs.judge_arguments import LABELS_MAX, LABELS_MIN
 from vardy_worker.prompts import PROMPT_VERSIONS, program_prompt
 from vardy_worker.prompts.failure import SENTENCES
 from vardy_worker.prompts.template import PROMPTS, Template, fenced, template
@@ -25,9 +27,9 @@ UPDATE = "VARDY_UPDATE_SNAPSHOTS"
 """Set to anything, the snapshots are written anew; look at their difference before committing it."""
 
 SENT_TEXTS = {
-    ("program", "1"): "b2d8df4682ce49ed91316435baf62ffece491173eb733de7f29612180f85a3d6",
+    ("program", "2"): "b551e9a6758005fe02e5b42b7feb631f5d3f83209152ba0c24a44f2a561a457c",
     ("repair", "2"): "b9cf27538c349ca1d40d93579edbb35ffbdae0d29e12f654f67935082c11ba40",
-    ("explore", "1"): "86eaaf437eaf649a8c0219968d6362f019459bc2573811900cc5f3c5e2f7ff53",
+    ("explore", "2"): "72e7c3d6102120f75f72adf7449326fd2f90b866fe176dca6f34d2d89639bff0",
     ("round", "1"): "899dfa8ef4d806fb86eb4900c05f12fbd5bc07efd007267d304bfabbf60bdaf2",
     ("round_failed", "1"): "bf5622d98de6dae5e68d58f0a7e386e85b9816c32743c3c8baea937b5e10bd92",
     ("classify", "1"): "aff8dd5d53abf4693dfb2eaf072b83c052f78ba5ebfc75c24370a16997ca7919",
@@ -57,6 +59,13 @@ def test_the_prompt_of_reads_with_the_judge_is_the_snapshot(whole_catalogue: Cat
     reads = whole_catalogue.for_user((), ("list_tickets", "list_agents"), reads_only=True)
     messages = prompt(reads, request="Which tickets are complaints?", judge=True)
     assert_snapshot("reads_with_judge.md", messages)
+
+
+def test_the_numbers_that_are_said_of_the_judge_are_those_that_hold(catalogue: Catalogue) -> None:
+    said = prompt(catalogue, judge=True, limits=Limits(judge_calls_max=7, judge_tokens_max=9_000))[0].content
+    assert f"one of the {LABELS_MIN} to {LABELS_MAX} `labels`" in said
+    assert f"at most 7 model calls, of up to {TEXTS_PER_CALL_MAX} texts each, and 9,000 tokens" in said
+    assert "model calls" not in prompt(catalogue)[0].content
 
 
 @pytest.mark.parametrize("name", PROMPTS)

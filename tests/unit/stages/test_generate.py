@@ -48,7 +48,7 @@ def given(**changes: Any) -> GenerateInput:
 def test_the_model_is_asked_as_the_settings_say() -> None:
     model = RecordingModel(REPLY)
     outcome = generate(model, given())
-    assert outcome == Generated(reply=REPLY, prompt_version="program-1")
+    assert outcome == Generated(reply=REPLY, prompt_version="program-2")
     request = model.asked[0]
     assert (request.model, request.fallbacks, request.timeout_seconds, request.retries) == ("a/b", ("c/d",), 7, 1)
     assert (request.job_id, request.purpose) == ("job_1", "program")
@@ -60,7 +60,7 @@ def test_failed_answers_go_into_a_repair() -> None:
     failed = FailedTry(text="Sorry.", error=ErrorInfo(code="generation.no_program", message="m"))
     outcome = generate(model, given(failed=(failed,)))
     assert isinstance(outcome, Generated)
-    assert outcome.prompt_version == "program-1+repair-2"
+    assert outcome.prompt_version == "program-2+repair-2"
     assert [message.role for message in model.asked[0].messages] == ["system", "user", "assistant", "user"]
 
 
