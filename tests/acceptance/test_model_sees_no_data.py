@@ -1,7 +1,8 @@
 """No byte of the company's data reaches the main model, whatever a program does with it; nor a log.
 
-Real programs fail in every way that could carry data into a repair prompt; then every request
-that the model's server received, and everything that API and worker logged, is searched.
+Real programs fail in every way that could carry data into a repair prompt, or into the next
+round of an explore; then every request that the model's server received, and everything that
+API and worker logged, is searched. Only what a program of an explore returned is found.
 """
 
 from __future__ import annotations
@@ -76,12 +77,20 @@ FAILURES: dict[str, str] = {
 }
 PRINTED = f'console.log("{vault.PREFIX[:2]}" + "{vault.PREFIX[2:]}console"); console.error(await list_rows(), params);'
 REPAIRS = 3
+ROUNDS = 20
+
+SUMMARISED = "what are the rows called?"
+"""The one question whose program returns data."""
+SUMMARY = (
+    f"{PRINTED} {READ} try {{ await find({{name: key}}); }} "
+    "catch (e) { return {name: rows[0].name, code: e.code}; }"
+)
 
 
-def bundles() -> list[list[str]]:
-    """The failures, as many to a job as a job may repair."""
+def bundles(size: int) -> list[list[str]]:
+    """The failures, as many to a job as it may have."""
     bodies = list(FAILURES.values())
-    return [bodies[start : start + REPAIRS] for start in range(0, len(bodies), REPAIRS)]
+    return [bodies[start : start + size] for start in range(0, len(bodies), size)]
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +110,7 @@ def vaulted(
         "VARDY_FUNCTIONS": "tests.support.vault:functions",
         "VARDY_RULES": str(rules),
         "VARDY_GENERATION_ATTEMPTS": "3",
+        "VARDY_EXPLORE_ROUNDS_MAX": str(ROUNDS),
         "VARDY_MODEL_RETRIES": "0",
         "VARDY_LOG_LEVEL": "debug",
     }
@@ -125,7 +135,15 @@ def jobs(vardy: Vardy, vaulted: Deployment, script: Script) -> dict[str, JobView
         script.teach(request, *answers)
         waiting[request] = vardy.run(request, params={"secret": PARAM}, user=ANA, execution_repairs=REPAIRS, wait=False)
 
-    for number, bodies in enumerate(bundles()):
+    def question(text: str, *answers: str) -> None:
+        script.teach(text, *answers)
+        waiting[text] = vardy.explore(text, params={"secret": PARAM}, user=ANA, wait=False)
+
+    for number, bodies in enumerate(bundles(ROUNDS - 1)):
+        programs = [program(f"{PRINTED} {body}") for body in bodies]
+        question(f"explored failures {number}", *programs, WELL, "Three.")
+    question(SUMMARISED, program(SUMMARY), "They are called something.")
+    for number, bodies in enumerate(bundles(REPAIRS)):
         ask(f"failures {number}", *(program(f"{PRINTED} {body}") for body in bodies), WELL)
     unknown = program(f"// {CONTROL_IN_PROGRAM}\n{READ} return list_row({{name: rows[0].name}});")
     ask(f"no program at first {CONTROL_IN_REQUEST}", f"I would rather not. {CONTROL_IN_ANSWER}", unknown, WELL)
@@ -143,10 +161,22 @@ def jobs(vardy: Vardy, vaulted: Deployment, script: Script) -> dict[str, JobView
 
 
 @pytest.fixture(scope="module")
-def received(jobs: dict[str, JobView], vaulted: Deployment) -> tuple[Received, ...]:
+def everything(jobs: dict[str, JobView], vaulted: Deployment) -> tuple[Received, ...]:
     """What the model's server received."""
     assert jobs
     return vaulted.model.requests
+
+
+@pytest.fixture(scope="module")
+def summarised(everything: tuple[Received, ...]) -> list[Received]:
+    """The part of it about the one question whose program returned data."""
+    return [request for request in everything if SUMMARISED in everything_in(request)]
+
+
+@pytest.fixture(scope="module")
+def received(everything: tuple[Received, ...], summarised: list[Received]) -> list[Received]:
+    """All the rest of it."""
+    return [request for request in everything if request not in summarised]
 
 
 def texts(value: JsonValue) -> Iterator[str]:
@@ -181,20 +211,42 @@ def around(text: str, word: str) -> list[str]:
 
 
 def test_every_failure_was_sent_back_to_the_model(jobs: dict[str, JobView], script: Script) -> None:
-    for number, bodies in enumerate(bundles()):
+    for number, bodies in enumerate(bundles(REPAIRS)):
         request = f"failures {number}"
         assert (jobs[request].status, jobs[request].output) == (Status.SUCCESS, 3), jobs[request].error
         assert script.asked(request) == len(bodies) + 1, bodies
     assert jobs[f"no program at first {CONTROL_IN_REQUEST}"].status is Status.SUCCESS
 
 
-def test_no_mark_is_in_any_byte_that_the_model_received(received: tuple[Received, ...]) -> None:
+def test_every_failed_round_was_told_to_the_model(jobs: dict[str, JobView], script: Script) -> None:
+    for number, bodies in enumerate(bundles(ROUNDS - 1)):
+        question = f"explored failures {number}"
+        job = jobs[question]
+        assert (job.status, job.answer) == (Status.SUCCESS, "Three."), job.error
+        assert [each.error is None for each in job.rounds] == [False] * len(bodies) + [True]
+        assert job.rounds[-1].summary == 3
+        assert script.asked(question) == len(bodies) + 2
+
+
+def test_of_an_explore_the_model_sees_what_a_program_returned_and_nothing_else(
+    jobs: dict[str, JobView], summarised: list[Received]
+) -> None:
+    returned = {"name": f"{vault.ROW_VALUE}0", "code": "function.failed"}
+    assert jobs[SUMMARISED].rounds[0].summary == returned
+    first, second = summarised
+    assert vault.PREFIX not in everything_in(first)
+    said = everything_in(second)
+    assert vault.ROW_VALUE in said
+    assert vault.PREFIX not in said.replace(f"{vault.ROW_VALUE}0", "")
+
+
+def test_no_mark_is_in_any_byte_that_the_model_received(received: list[Received]) -> None:
     leaks = [place for request in received for place in around(everything_in(request), vault.PREFIX)]
     assert leaks == []
 
 
 @pytest.mark.parametrize("control", [CONTROL_IN_PROGRAM, CONTROL_IN_REQUEST, CONTROL_IN_ANSWER])
-def test_what_the_model_may_see_is_found_by_the_same_search(received: tuple[Received, ...], control: str) -> None:
+def test_what_the_model_may_see_is_found_by_the_same_search(received: list[Received], control: str) -> None:
     assert any(control in everything_in(request) for request in received)
 
 
