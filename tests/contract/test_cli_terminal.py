@@ -18,6 +18,8 @@ from tests.support.serving import served
 from tests.support.terminal import Terminal
 from tests.support.waiting import eventually
 from vardy_worker.contracts.audit import SETTINGS, Action
+from vardy_worker.contracts.explore import Round
+from vardy_worker.contracts.program import Program
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import Change
 
@@ -163,6 +165,29 @@ def test_a_wait_shows_the_status_until_the_job_settles(world: ApiWorld, environm
         world.move(job.id, Status.RUNNING, Status.SUCCESS, {"output": {"open": 3}})
         assert terminal.end() == 0
         assert '"open": 3' in terminal.plain
+
+
+def test_a_wait_for_an_explore_shows_the_round_under_way_and_each_that_ended_once(
+    world: ApiWorld, environment: dict[str, str]
+) -> None:
+    program = Program(source="async function run() {\n  return 1;\n}\n", sha256="0" * 64)
+    job = world.explore()
+    with in_terminal(environment, "jobs", "wait", job.id) as terminal:
+        terminal.wait_for(f"{job.id} round 1: writing a program …")
+        first = Round(n=1, program=program)
+        world.move(job.id, Status.RUNNING, Status.RUNNING, {"rounds": (first,)})
+        terminal.wait_for(f"{job.id} round 1: reading …")
+        ended = first.model_copy(update={"summary": {"open": 3}, "ended_at_ms": 1})
+        world.move(job.id, Status.RUNNING, Status.RUNNING, {"rounds": (ended,)})
+        terminal.wait_for("round 1: returned 10 bytes")
+        terminal.wait_for(f"{job.id} answering, or looking further …")
+        world.move(job.id, Status.RUNNING, Status.RUNNING, {"rounds": (ended, Round(n=2, program=program))})
+        terminal.wait_for(f"{job.id} round 2: reading …")
+        before_the_report = terminal.plain
+        world.move(job.id, Status.RUNNING, Status.SUCCESS, {"rounds": (ended,), "answer": "Three."})
+        assert terminal.end() == 0
+    assert before_the_report.count("round 1: returned 10 bytes") == 1
+    assert "Three." in terminal.plain
 
 
 def test_ctrl_c_ends_a_wait_and_not_the_job(world: ApiWorld, environment: dict[str, str]) -> None:
