@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.api import REFUND
+from vardy_worker.documents import FUNCTION_VERSIONS, keep_function_versions, read_function_version
 from vardy_worker.ports import Document, Documents
 from vardy_worker.store.memory_documents import MemoryDocuments
 from vardy_worker.store.redis_documents import RedisDocuments
@@ -134,3 +136,16 @@ def test_a_deletion_sent_twice_answers_the_same_and_spares_a_successor(redis_doc
     redis_documents.put("recipes", "a", {"v": 2})
     assert redis_documents.send_delete("recipes", "a", "token")
     assert redis_documents.get("recipes", "a") == Document("a", 1, {"v": 2})
+
+
+def test_each_version_of_a_function_is_kept_once_and_read_back_whole(documents: Documents) -> None:
+    first, second = REFUND, REFUND.model_copy(update={"version": "v2"})
+    for functions in ([first], [first, second], [second]):
+        keep_function_versions(documents, functions)
+    assert [read_function_version(documents, "refund_payment", version) for version in ("v1", "v2", "v3")] == [
+        first,
+        second,
+        None,
+    ]
+    kept = {document.name: document.version for document in documents.all(FUNCTION_VERSIONS)}
+    assert kept == {"refund_payment:v1": 1, "refund_payment:v2": 1}

@@ -200,16 +200,17 @@ class RecipeOperations:
 
     def _found(self, recipes: Sequence[Recipe]) -> Sequence[FoundRecipe]:
         catalogue = self._catalogue.current()
-        return [FoundRecipe(recipe, self._changes(recipe, catalogue)) for recipe in recipes]
-
-    def _changes(self, recipe: Recipe, catalogue: Catalogue) -> tuple[FunctionChange, ...]:
-        return tuple(
-            change
-            for name in recipe.changed_functions(catalogue)
-            for change in changes_of(
-                name, read_function_version(self._documents, name, recipe.functions[name]), catalogue.get(name)
-            )
-        )
+        # Of a function that changed, many recipes may say the same.
+        said: dict[tuple[str, str], tuple[FunctionChange, ...]] = {}
+        found = []
+        for recipe in recipes:
+            pins = [(name, recipe.functions[name]) for name in recipe.changed_functions(catalogue)]
+            for name, version in pins:
+                if (name, version) not in said:
+                    before = read_function_version(self._documents, name, version)
+                    said[name, version] = changes_of(name, before, catalogue.get(name))
+            found.append(FoundRecipe(recipe, tuple(change for pin in pins for change in said[pin])))
+        return found
 
     def _make(
         self, caller: Caller, draft: RecipeDraft, catalogue: Catalogue, reviewed_by: str

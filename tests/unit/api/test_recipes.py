@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     import httpx
 
     from tests.support.api import ApiWorld
+    from vardy_worker.ports import Document
 
 SOURCE = "async function run(params) {\n  return await list_payments();\n}\n"
 REFUNDING = """\
@@ -460,6 +464,41 @@ def test_a_bound_key_signs_a_review_too(api: ApiWorld, http: httpx.Client) -> No
     http.put("/v1/recipes/a", json={"source": SOURCE})
     bound = api.http(api.token(Scope.OPERATE, person=LEA))
     assert bound.post("/v1/recipes/a/review", json={"reviewed_by": "bob"}).json()["reviewed_by"] == "lea"
+
+
+def test_many_recipes_of_one_changed_function_read_it_once(api: ApiWorld, http: httpx.Client) -> None:
+    for number in range(20):
+        http.put(f"/v1/recipes/r{number}", json={"source": SOURCE})
+    api.change_function("list_payments", retries=3)
+    reads: list[str] = []
+    get = api.documents.get
+
+    def counted(collection: str, name: str) -> Document | None:
+        reads.append(collection)
+        return get(collection, name)
+
+    api.documents.get = counted  # type: ignore[method-assign] # counts the reads of the real store
+    listed = http.get("/v1/recipes").json()["items"]
+    assert [item["needs_review"] for item in listed] == [True] * 20
+    assert reads.count("function_versions") == 1
+
+
+def test_saves_that_race_store_the_same_content_once_and_lose_none(api: ApiWorld) -> None:
+    contents = [{"source": SOURCE, "description": text} for text in ("one", "two")] * 2
+    gate = threading.Barrier(len(contents))
+
+    def save(body: dict[str, Any]) -> tuple[int, int]:
+        http = api.http()
+        gate.wait()
+        answer = http.put("/v1/recipes/a", json=body)
+        return answer.status_code, answer.json()["version"]
+
+    with ThreadPoolExecutor(len(contents)) as pool:
+        answers = list(pool.map(save, contents))
+    assert {status for status, _ in answers} == {200}
+    versions = api.http().get("/v1/recipes/a/versions").json()["items"]
+    assert {item["description"] for item in versions} == {"one", "two"}
+    assert all(one["description"] != other["description"] for one, other in pairwise(versions))
 
 
 # --- what the trail has --------------------------------------------------------------------------------------
