@@ -95,7 +95,7 @@ def changes(out: Output, view: RecipeView) -> None:
     out.line()
     out.line("Needs a review; since the last one its functions changed:", style="yellow")
     for change in view.changes:
-        out.line(f"  {one_line(change.message)}")
+        out.line(f"  {one_line(change.function)}: {one_line(change.message)}")
 
 
 def _params(out: Output, view: RecipeView) -> None:
