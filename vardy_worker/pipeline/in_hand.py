@@ -62,8 +62,10 @@ class JobInHand:
     def missing_functions(self) -> ErrorInfo | None:
         """What is wrong with the functions that the request is narrowed to."""
         submission = self.job.submission
+        if submission.functions is None:
+            return None
         known = {spec.name for spec in self._usable().functions}
-        missing = [name for name in submission.functions or () if name not in known]
+        missing = [name for name in submission.functions if name not in known]
         if not missing:
             return None
         return ErrorInfo(
