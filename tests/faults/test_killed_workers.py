@@ -6,8 +6,9 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from tests.faults.conftest import SECONDS
+from tests.faults.conftest import ANA, SECONDS
 from tests.support.process_table import descendants, needs_proc
+from tests.support.scripts import program
 from tests.support.waiting import eventually
 from vardy_worker.contracts.status import Status
 
@@ -42,6 +43,26 @@ def test_killed_while_waiting_for_the_model_the_model_is_asked_again(cluster: Cl
     assert cluster.script.asked("think long") >= 2
     assert done.program is not None
     assert done.program.attempts == 1
+
+
+def test_killed_in_a_round_an_explore_goes_on_with_the_same_program(cluster: Cluster, vardy: Vardy) -> None:
+    cluster.ledger.shut("round-two")
+    question = "how many lines has each?"
+    read = 'return {{lines: await count_lines({{name: "{name}"}})}};'.format
+    cluster.script.teach(question, program(read(name="round-one")), program(read(name="round-two")), "None has any.")
+    job = vardy.explore(question, user=ANA, wait=False)
+    first = cluster.wait_for_call("round-two")
+    before = cluster.deployment.job(job.id).rounds
+    cluster.kill(first)
+    assert cluster.wait_for_call("round-two", calls=2) != first
+    cluster.ledger.open("round-two")
+    done = cluster.settled(vardy, job, Status.SUCCESS)
+    assert done.answer == "None has any."
+    assert [each.summary for each in done.rounds] == [{"lines": 0}, {"lines": 0}]
+    after = cluster.deployment.job(job.id).rounds
+    assert (after[0], after[1].program) == (before[0], before[1].program)
+    assert len(cluster.ledger.calls("round-one")) == 1
+    assert cluster.script.asked(question) == 3, "no stored program is asked for anew"
 
 
 def test_killed_before_an_idempotent_effect_was_applied(cluster: Cluster, vardy: Vardy) -> None:
