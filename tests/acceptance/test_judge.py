@@ -7,6 +7,8 @@ server received is searched for the marks of the texts.
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import signal
 import threading
 from contextlib import contextmanager
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support import vault
-from tests.support.deployment import Deployment, running
+from tests.support.deployment import ROOT, Deployment, running
 from tests.support.scripts import Script, program, source
 from tests.support.waiting import eventually
 from vardy_worker.contracts.status import Status
@@ -267,3 +269,16 @@ def test_a_job_whose_worker_is_killed_while_the_judge_is_asked_ends_with_the_sam
     # The first question was answered from what is kept, the second one again.
     assert [len(to_the_judge(model)), ended.usage.judge.calls] == [3, 2]
     assert len(to_the_main_model(model)) == 1
+
+
+def test_the_guides_command_has_the_demos_tickets_judged(deployment: Deployment) -> None:
+    text = (ROOT / "docs" / "judge.md").read_text(encoding="utf-8")
+    [command] = re.findall(r"^```sh\n(vardy run .*)\n```$", text, re.MULTILINE)
+    _, *arguments = shlex.split(command)
+    job = json.loads(deployment.cli(*arguments, "--json").stdout)
+    assert job["output"] == {
+        "counts": {"delivery": 1, "wrong product": 1, "faulty product": 2, "billing": 0, "account": 1, "unknown": 0},
+        "faulty_product_tickets": [4, 6],
+    }
+    without = deployment.cli(*[each for each in arguments if each != "--judge"], "--json", check=False)
+    assert json.loads(without.stdout)["error"]["code"] == "validation.program"
