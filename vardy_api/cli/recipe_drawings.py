@@ -9,15 +9,13 @@ from rich.text import Text
 
 from vardy_api.cli.drawings import facts
 from vardy_api.cli.grid import Grid
-from vardy_api.cli.recipe_exporting import FileState
-from vardy_api.cli.recipe_importing import ImportState
+from vardy_api.cli.recipe_reports import FileState, ImportState
 from vardy_api.cli.report import code
 from vardy_api.cli.text import ago, counted, one_line, short_json, visible
 
 if TYPE_CHECKING:
     from vardy_api.cli.output import Output
-    from vardy_api.cli.recipe_exporting import Export
-    from vardy_api.cli.recipe_importing import Import, ImportedFile
+    from vardy_api.cli.recipe_reports import Export, Import, ImportedFile
     from vardy_api.recipe_shapes import RecipeDifference, RecipeList, RecipeView
     from vardy_worker.contracts.envelope import Envelope, FunctionEnvelope
 

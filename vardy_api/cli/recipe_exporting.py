@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vardy_api.cli.exits import usage_error
 from vardy_api.cli.recipe_folder import read_bytes, recipe_files_in, remove_file, write_file
+from vardy_api.cli.recipe_reports import Export, ExportedFile, FileState, RecipeText
 from vardy_api.cli.shown import Shown
 from vardy_api.cli.text import counted
-from vardy_worker.contracts.base import Contract
 from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.recipe_files import recipe_file_name, recipe_file_text
 
@@ -19,40 +18,6 @@ if TYPE_CHECKING:
 
     from vardy_api.cli.session import Session
     from vardy_api.recipe_shapes import RecipeView
-
-
-class FileState(StrEnum):
-    """What an export does to a file."""
-
-    NEW = "new"
-    CHANGED = "changed"
-    UNCHANGED = "unchanged"
-    REMOVED = "removed"
-    """Its recipe does not exist any more."""
-
-
-class ExportedFile(Contract):
-    """One file of an export; without `recipe` and `version` where it was removed."""
-
-    file: str
-    state: FileState
-    recipe: str | None = None
-    version: int | None = None
-
-
-class Export(Contract):
-    """What an export did, or would do."""
-
-    dry_run: bool = False
-    items: tuple[ExportedFile, ...] = ()
-
-
-class RecipeText(Contract):
-    """A recipe as the text of its file."""
-
-    recipe: str
-    version: int
-    text: str
 
 
 def recipe_of(view: RecipeView) -> Recipe:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from difflib import unified_diff
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -13,12 +12,13 @@ from vardy_api.cli.exits import CommandError, ExitCode
 from vardy_api.cli.failures import describe
 from vardy_api.cli.progress import between_steps, progress
 from vardy_api.cli.recipe_exporting import recipe_of
+from vardy_api.cli.recipe_reports import Import, ImportedFile, ImportState
 from vardy_api.cli.shown import Shown
 from vardy_api.cli.text import counted
 from vardy_api.client_errors import Invalid, NotFound, Unauthorized, Unreachable
-from vardy_worker.contracts.base import Contract, JsonObject
 from vardy_worker.contracts.errors import RequestError, VardyError
-from vardy_worker.recipe_files import FileFinding, recipe_file_text
+from vardy_worker.contracts.recipe import FileFinding
+from vardy_worker.recipe_files import recipe_file_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,44 +29,6 @@ if TYPE_CHECKING:
     from vardy_api.recipe_shapes import RecipeView
     from vardy_worker.contracts.recipe import Recipe
     from vardy_worker.recipe_files import RecipeFile
-
-
-class ImportState(StrEnum):
-    """What an import of one file comes to."""
-
-    NEW = "new"
-    CHANGED = "changed"
-    REVIEWED = "reviewed"
-    """The same recipe, reviewed against the functions as they are now, which the one of the service was not."""
-    UNCHANGED = "unchanged"
-    INVALID = "invalid"
-
-
-class ImportedFile(Contract):
-    """What became of one file.
-
-    `version` is the recipe's newest afterwards; null where there is none. `needs_review`: its functions changed since
-    it was reviewed, and the file does not say that it was again. `difference` is a unified diff
-    from the recipe of the service to the file. `error` is the problem document of a save that failed.
-    """
-
-    file: str
-    recipe: str = ""
-    state: ImportState
-    version: int | None = None
-    needs_review: bool = False
-    saved: bool = False
-    difference: str = ""
-    findings: tuple[FileFinding, ...] = ()
-    error: JsonObject | None = None
-
-
-class Import(Contract):
-    """What an import did, or would do. `valid` is false where a file is not; then nothing was saved."""
-
-    dry_run: bool = False
-    valid: bool = True
-    items: tuple[ImportedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +82,17 @@ def _checked(client: Vardy, found: FoundFile, reviewed_by: str) -> _Candidate:
         findings = tuple(file.finding({"at": pointer, "message": message}) for pointer, message in problems)
         return _Candidate(item.model_copy(update={"findings": findings}))
     present = _present(client, file.recipe.name)
-    state = _state(present, view, file)
-    update: dict[str, Any] = {
+    findings = tuple(file.finding(warning.model_dump()) for warning in view.warnings)
+    if present is None:
+        return _Candidate(item.model_copy(update={"state": ImportState.NEW, "findings": findings}), file)
+    difference = _difference(present, file.recipe, found.shown)
+    state = _state(file.recipe, changed=view.changed, differs=bool(difference))
+    update = {
         "state": state,
-        "needs_review": state is ImportState.UNCHANGED and present is not None and present.needs_review,
-        "version": None if present is None else present.version,
-        "difference": "" if present is None else _difference(present, file.recipe, found.shown),
-        "findings": tuple(file.finding(warning.model_dump()) for warning in view.warnings),
+        "version": present.version,
+        "needs_review": state is ImportState.UNCHANGED and present.needs_review,
+        "difference": difference if state is ImportState.CHANGED else "",
+        "findings": findings,
     }
     return _Candidate(item.model_copy(update=update), file)
 
@@ -138,15 +104,11 @@ def _present(client: Vardy, name: str) -> RecipeView | None:
         return None
 
 
-def _state(present: RecipeView | None, view: RecipeView, file: RecipeFile) -> ImportState:
-    if present is None:
-        return ImportState.NEW
-    if not view.changed:
-        return ImportState.UNCHANGED
-    if _difference(present, file.recipe, ""):
-        return ImportState.CHANGED
-    # Only the versions of functions differ. A file that names the present ones was reviewed against them.
-    return ImportState.REVIEWED if file.recipe.functions else ImportState.UNCHANGED
+def _state(recipe: Recipe, *, changed: bool, differs: bool) -> ImportState:
+    if not changed or differs:
+        return ImportState.CHANGED if changed else ImportState.UNCHANGED
+    # Only the versions of functions are other ones. A file that names the present ones was reviewed against them.
+    return ImportState.REVIEWED if recipe.functions else ImportState.UNCHANGED
 
 
 def _difference(present: RecipeView, recipe: Recipe, shown: str) -> str:

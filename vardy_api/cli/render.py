@@ -15,8 +15,7 @@ from vardy_api.cli.bulk import BulkResult, Done, DryRun
 from vardy_api.cli.checkup import Checkup
 from vardy_api.cli.next_steps import next_steps
 from vardy_api.cli.output import Output
-from vardy_api.cli.recipe_exporting import Export, RecipeText
-from vardy_api.cli.recipe_importing import Import
+from vardy_api.cli.recipe_reports import Export, Import, RecipeText
 from vardy_api.cli.timeline import CommitReport, draw_commit
 from vardy_api.recipe_shapes import RecipeDifference, RecipeList, RecipeView
 from vardy_api.rule_shapes import RulesTestReport

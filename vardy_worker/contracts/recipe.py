@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -74,3 +74,13 @@ class FunctionChange(Contract):
     at: str = ""
     before: JsonValue = None
     after: JsonValue = None
+
+
+class FileFinding(Contract):
+    """One thing that is wrong with a recipe's file, or worth a look, at its line and column, both from 1."""
+
+    line: int
+    column: int
+    message: str
+    code: str = ""
+    severity: Literal["error", "warning"] = "error"

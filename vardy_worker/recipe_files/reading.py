@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
-from vardy_worker.contracts.base import Contract
 from vardy_worker.contracts.envelope import Bounds, Envelope, FunctionEnvelope
 from vardy_worker.contracts.errors import RequestError
-from vardy_worker.contracts.recipe import Recipe
+from vardy_worker.contracts.recipe import FileFinding, Recipe
 from vardy_worker.recipe_files.writing import FILE_SUFFIX, HEADER_END, HEADER_START
 from vardy_worker.recipe_files.yaml_places import FileProblem, Place, pointer_token, read_yaml
 
@@ -44,16 +43,6 @@ _ENVELOPE_KEYS: Final = {
 }
 """The keys that there are, by their depth in the envelope."""
 _NAME_MESSAGE: Final = "a name begins with a small letter and has small letters, digits and hyphens, at most 63"
-
-
-class FileFinding(Contract):
-    """One thing that is wrong with a file, or worth a look, at its line and column, both from 1."""
-
-    line: int
-    column: int
-    message: str
-    code: str = ""
-    severity: Literal["error", "warning"] = "error"
 
 
 @dataclass(frozen=True, slots=True)

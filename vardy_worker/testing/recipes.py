@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.errors import RequestError
+from vardy_worker.contracts.recipe import FileFinding
 from vardy_worker.documents import RECIPES, recipe_version
 from vardy_worker.programs.recipes import RecipeDraft, make_recipe
-from vardy_worker.recipe_files import FILE_SUFFIX, FileFinding, read_recipe_file
+from vardy_worker.recipe_files import FILE_SUFFIX, read_recipe_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

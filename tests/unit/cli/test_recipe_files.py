@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from vardy_api.cli.exits import ExitCode
+from vardy_api.client import Vardy
+from vardy_api.client_errors import Unreachable
+from vardy_worker.contracts.user import Scope
 from vardy_worker.recipe_files import read_recipe_file
 
 if TYPE_CHECKING:
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
     from tests.support.api import ApiWorld
     from tests.unit.cli.conftest import Cli
+    from vardy_api.recipe_shapes import RecipeView
 
 READS = "async function run(params) {\n  return await list_payments();\n}\n"
 WRITES = "async function run(params) {\n  await refund_payment({payment_id: params.id});\n  return 1;\n}\n"
@@ -256,3 +260,49 @@ def test_a_save_that_fails_stops_no_other(cli: Cli, world: ApiWorld, folder: Pat
     assert (saved["recipe"], saved["saved"], saved["version"]) == ("refund", True, 1)
     assert "1 of 2 recipes could not be saved" in ran.problem["detail"]
     assert cli("recipes", "import", str(folder), "--yes").code == ExitCode.OK
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (KeyboardInterrupt(), ExitCode.INTERRUPTED, "1 of 2 recipes saved"),
+        (Unreachable("No answer."), ExitCode.BULK_FAILED, "1 of 2 recipes could not be saved"),
+    ],
+    ids=["interrupted", "unreachable"],
+)
+def test_what_was_saved_is_told_when_an_import_is_cut_short(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: ExitCode, told: str
+) -> None:
+    write(folder, "payments")
+    write(folder, "refund", WRITES)
+    real = Vardy.save_recipe
+
+    def saves_only_payments(client: Vardy, name: str, **values: Any) -> RecipeView:
+        if name == "refund" and not values["dry_run"]:
+            raise error
+        return real(client, name, **values)
+
+    monkeypatch.setattr(Vardy, "save_recipe", saves_only_payments)
+    ran = cli("recipes", "import", str(folder), "--yes", "--json")
+    assert ran.code == code
+    assert [item["saved"] for item in ran.json["items"]] == [True, False]
+    assert told in ran.problem["detail"]
+    monkeypatch.undo()
+    again = cli("recipes", "import", str(folder), "--yes", "--json")
+    assert states(again) == {"payments": "unchanged", "refund": "new"}
+
+
+def test_keys_in_another_order_are_no_change(cli: Cli, folder: Path) -> None:
+    path = write(folder, "payments", READS, "params_schema: {type: object, additionalProperties: false}")
+    cli("recipes", "import", str(path))
+    write(folder, "payments", READS, "params_schema: {additionalProperties: false, type: object}")
+    (item,) = cli("recipes", "import", str(path), "--json").json["items"]
+    assert (item["state"], item["difference"]) == ("unchanged", "")
+
+
+def test_a_key_that_may_not_save_may_check(cli: Cli, world: ApiWorld, folder: Path) -> None:
+    path = write(folder, "payments")
+    cli.token = world.token(Scope.READ)
+    assert states(cli("recipes", "import", str(path), "--dry-run", "--json")) == {"payments": "new"}
+    refused = cli("recipes", "import", str(path), "--json")
+    assert (refused.code, refused.problem["code"]) == (ExitCode.ERROR, "auth.scope")
