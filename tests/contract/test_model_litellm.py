@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from vardy_worker.ports import Model
 
+# The library prepares a request in a thread; one that is cancelled meanwhile, as on a busy machine, is left behind.
+pytestmark = pytest.mark.filterwarnings("ignore:coroutine 'OpenAIChatCompletion.acompletion' was never awaited")
+
 MARKER = "marker-5d1c"
 OTHER = "openai/scripted-two"
 
@@ -412,6 +415,22 @@ def test_without_time_nobody_is_asked(server: ScriptedModel, model: Model) -> No
     assert model.complete_many([], seconds=5) == []
 
 
+def test_a_loop_that_is_kept_busy_holds_nobody_up_beyond_the_time(server: ScriptedModel) -> None:
+    going_on = threading.Event()
+
+    async def busy(_: float) -> None:
+        going_on.wait(60)
+
+    adapter = LitellmModel(pause=busy)
+    adapter.complete(ask())
+    server.misbehave(HttpFault(500))
+    [failed] = adapter.complete_many([ask()], seconds=0.5)
+    going_on.set()
+    adapter.close()
+    assert isinstance(failed, ModelFailed)
+    assert failed.about == "time"
+
+
 def test_closing_ends_many_under_way(server: ScriptedModel) -> None:
     adapter = LitellmModel()
     server.misbehave(PlainFault("hang"), PlainFault("hang"))
@@ -424,6 +443,15 @@ def test_closing_ends_many_under_way(server: ScriptedModel) -> None:
     assert [(one.about, "stopping" in one.error.message) for one in failed if isinstance(one, ModelFailed)] == [
         ("model", True)
     ] * 3
+
+
+def test_a_model_may_be_prepared_before_its_first_call_and_closed_without_one() -> None:
+    adapter = LitellmModel()
+    adapter.prepare()
+    adapter.prepare()
+    assert "litellm" in sys.modules
+    adapter.close()
+    adapter.close()
 
 
 LOADING = """

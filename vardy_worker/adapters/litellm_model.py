@@ -117,6 +117,11 @@ class LitellmModel:
             return answer
         raise _error(answer)
 
+    def prepare(self) -> None:
+        """See `Model.prepare`."""
+        with self._lock:
+            self._load()
+
     def complete_many(self, requests: Sequence[ModelRequest], *, seconds: float) -> list[ModelReply | ModelFailed]:
         """See `Model.complete_many`. At most `AT_ONCE_MAX` are under way together."""
         until = time.monotonic() + seconds
@@ -155,13 +160,16 @@ class LitellmModel:
         await self._litellm.close_litellm_async_clients()
         self._litellm.in_memory_llm_clients_cache.flush_cache()
 
+    def _load(self) -> None:
+        if self._litellm is None:
+            self._litellm = _import_litellm()
+
     def _submit(self, act: Callable[..., Coroutine[Any, Any, _T]], *given: Any) -> Future[_T]:
         # Under the lock, so that `close()` finds every call that was let in.
         with self._lock:
             if self._closed:
                 raise ModelUnavailable("The model adapter is closed: this worker is stopping.")
-            if self._litellm is None:
-                self._litellm = _import_litellm()
+            self._load()
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(target=self._loop.run_forever, name="vardy-model", daemon=True)
@@ -169,6 +177,9 @@ class LitellmModel:
             return asyncio.run_coroutine_threadsafe(act(*given), self._loop)
 
     async def _ask_many(self, requests: Sequence[ModelRequest], until: float) -> list[Answer]:
+        seconds = until - time.monotonic()
+        if seconds <= 0 or not requests:
+            return [[Failure.late(request.model)] for request in requests]
         room = asyncio.Semaphore(AT_ONCE_MAX)
 
         async def ask(request: ModelRequest) -> Answer:
@@ -177,8 +188,7 @@ class LitellmModel:
 
         tasks = [asyncio.ensure_future(ask(request)) for request in requests]
         try:
-            if tasks:
-                await asyncio.wait(tasks, timeout=max(0.0, until - time.monotonic()))
+            await asyncio.wait(tasks, timeout=seconds)
         finally:
             # Told to end, and not waited for: the time is over.
             for task in tasks:
