@@ -84,6 +84,7 @@ def _submission(submission: Submission) -> Submission:
         user=User(id=ERASED),
         mode=submission.mode,
         execution_repairs=submission.execution_repairs,
+        judge=submission.judge,
     )
 
 

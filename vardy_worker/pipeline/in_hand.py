@@ -78,6 +78,10 @@ class JobInHand:
         """Runs a program to its end, and remembers what it did."""
         # From the next renewal on, which comes before the lease in hand ends.
         self.hold.lease_ms = int(self.parts.settings.execute_lease_seconds * 1000)
+        judge = self._judge_session()
+        if judge is not None:
+            # A recipe's program asks the first model of its job; its time is not for loading libraries.
+            self.parts.model.prepare()
         started = self.parts.clock.monotonic()
         outcome = execute(
             ExecuteInput(
@@ -92,7 +96,7 @@ class JobInHand:
             sandbox=self.parts.sandbox,
             host=self.parts.host,
             clock=self.parts.clock,
-            judge=self._judge_session(),
+            judge=judge,
         )
         self.note_time("execute", (self.parts.clock.monotonic() - started) * 1000)
         self._keep_console(outcome.trace.console)

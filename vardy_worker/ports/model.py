@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 class Model(Protocol):
     """A language model."""
 
+    def prepare(self) -> None:
+        """Loads what the first call would wait for: seconds, once in a process. Calls do so by themselves."""
+
     def complete(self, request: ModelRequest) -> ModelReply:
         """Raises `ModelUnavailable` (after retries and fallbacks) or `ModelRejected`."""
 

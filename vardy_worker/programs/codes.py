@@ -29,7 +29,7 @@ FINDING_CODES: Mapping[str, str] = MappingProxyType(
         "program.unavailable_method": "A method is called that throws in the sandbox (a warning).",
         "program.judge_off": "`ai` or `classify` is used in a job without the judge.",
         "program.write_in_explore": "A write function is used where only reads exist.",
-        "program.arguments_shape": "A function is not called with one object of named arguments, or the judge not by position.",
+        "program.arguments_shape": "Arguments are not one object of named ones (of the judge: not by position).",
         "program.argument_missing": "A required argument is missing.",
         "program.argument_unknown": "The function has no argument of that name.",
         "program.argument_type": "A literal has the wrong type for its argument.",

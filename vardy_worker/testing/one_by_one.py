@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 class OneByOne(Protocol):
     """The half of the `Model` port that follows from the other, for models that answer by script."""
 
+    def prepare(self) -> None:
+        """See `Model.prepare`; there is nothing to load."""
+        return
+
     def complete(self, request: ModelRequest) -> ModelReply:
         """See `Model.complete`."""
 

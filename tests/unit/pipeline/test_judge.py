@@ -148,6 +148,25 @@ def test_a_recipe_has_the_judge_by_itself_and_costs_no_other_model(parts: Worker
     assert (job.usage.prompt_tokens, job.usage.judge.calls) == (0, 1)
 
 
+class PreparedModel(AnsweringModel):
+    """Remembers that it was told to get ready."""
+
+    prepared = 0
+
+    def prepare(self) -> None:
+        self.prepared += 1
+
+
+@pytest.mark.parametrize("judge", [True, False])
+def test_a_model_is_loaded_before_the_time_of_a_program_that_may_need_it(parts: WorkerParts, judge: bool) -> None:
+    judging(parts)
+    source = JUDGING if judge else "async function run() { return 1; }"
+    job = parts.submit(submission(recipe="judged"), recipe=recipe(judge=judge, source=source))
+    model, seen = PreparedModel(), []
+    again(parts, job, lambda _: seen.append(model.prepared), model=model)
+    assert seen == [int(judge)]
+
+
 def test_a_recipe_without_the_judge_has_none_whatever_the_request_says(parts: WorkerParts) -> None:
     judging(parts)
     job = parts.submit(submission(recipe="judged", judge=True), recipe=recipe(judge=False))
