@@ -29,7 +29,7 @@ UPDATE = "VARDY_UPDATE_SNAPSHOTS"
 SENT_TEXTS = {
     ("program", "2"): "b551e9a6758005fe02e5b42b7feb631f5d3f83209152ba0c24a44f2a561a457c",
     ("repair", "2"): "b9cf27538c349ca1d40d93579edbb35ffbdae0d29e12f654f67935082c11ba40",
-    ("explore", "2"): "72e7c3d6102120f75f72adf7449326fd2f90b866fe176dca6f34d2d89639bff0",
+    ("explore", "2"): "6bfeb4fe830b0beb48ce131a638435b6578448c4d50e7b520bde25ecc16502b1",
     ("round", "1"): "899dfa8ef4d806fb86eb4900c05f12fbd5bc07efd007267d304bfabbf60bdaf2",
     ("round_failed", "1"): "bf5622d98de6dae5e68d58f0a7e386e85b9816c32743c3c8baea937b5e10bd92",
     ("classify", "1"): "aff8dd5d53abf4693dfb2eaf072b83c052f78ba5ebfc75c24370a16997ca7919",
