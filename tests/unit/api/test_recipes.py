@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.support.audit import entries
 from tests.support.factories import ANA, LEA, effect
+from vardy_api.operations.recipes import SAVE_TRIES
 from vardy_worker.contracts.audit import SETTINGS, AuditState
 from vardy_worker.contracts.base import sha256_text
 from vardy_worker.contracts.status import Status
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     import httpx
 
     from tests.support.api import ApiWorld
+    from vardy_worker.contracts.base import JsonObject
     from vardy_worker.ports import Document
 
 SOURCE = "async function run(params) {\n  return await list_payments();\n}\n"
@@ -483,22 +482,51 @@ def test_many_recipes_of_one_changed_function_read_it_once(api: ApiWorld, http: 
     assert reads.count("function_versions") == 1
 
 
-def test_saves_that_race_store_the_same_content_once_and_lose_none(api: ApiWorld) -> None:
-    contents = [{"source": SOURCE, "description": text} for text in ("one", "two")] * 2
-    gate = threading.Barrier(len(contents))
+def overtaken(api: ApiWorld, *bodies: dict[str, Any]) -> None:
+    """Lets somebody else save one of these right before each try of the test's own."""
+    put, others = api.documents.put, list(bodies)
 
-    def save(body: dict[str, Any]) -> tuple[int, int]:
-        http = api.http()
-        gate.wait()
-        answer = http.put("/v1/recipes/a", json=body)
-        return answer.status_code, answer.json()["version"]
+    def late(collection: str, name: str, value: JsonObject, **options: Any) -> Document | None:
+        if collection == "recipes" and others:
+            theirs = others.pop(0)
+            api.documents.put = put  # type: ignore[method-assign] # the other one is in time
+            assert api.http().put(f"/v1/recipes/{name}", json=theirs).status_code == 200
+            api.documents.put = late  # type: ignore[method-assign] # as below
+        return put(collection, name, value, **options)
 
-    with ThreadPoolExecutor(len(contents)) as pool:
-        answers = list(pool.map(save, contents))
-    assert {status for status, _ in answers} == {200}
-    versions = api.http().get("/v1/recipes/a/versions").json()["items"]
-    assert {item["description"] for item in versions} == {"one", "two"}
-    assert all(one["description"] != other["description"] for one, other in pairwise(versions))
+    api.documents.put = late  # type: ignore[method-assign] # the real store, a moment later
+
+
+def test_a_save_that_is_overtaken_comes_after_the_other(api: ApiWorld, http: httpx.Client) -> None:
+    overtaken(api, {"source": SOURCE, "description": "theirs"})
+    saved = http.put("/v1/recipes/a", json={"source": SOURCE, "description": "mine"}).json()
+    assert (saved["version"], saved["description"]) == (2, "mine")
+    versions = http.get("/v1/recipes/a/versions").json()["items"]
+    assert [item["description"] for item in versions] == ["theirs", "mine"]
+
+
+def test_a_save_that_is_overtaken_by_the_same_content_stores_nothing(api: ApiWorld, http: httpx.Client) -> None:
+    overtaken(api, {"source": SOURCE})
+    saved = http.put("/v1/recipes/a", json={"source": SOURCE}).json()
+    assert (saved["version"], saved["changed"]) == (1, False)
+
+
+@pytest.mark.parametrize("expected", [{"expect_version": 0}, {}])
+def test_a_save_over_a_known_version_that_is_overtaken_is_a_conflict(
+    api: ApiWorld, http: httpx.Client, expected: dict[str, Any]
+) -> None:
+    theirs = [{"source": SOURCE, "description": str(number)} for number in range(SAVE_TRIES)]
+    overtaken(api, *(theirs if not expected else theirs[:1]))
+    answer = http.put("/v1/recipes/a", json={"source": SOURCE, "description": "mine", **expected})
+    assert (answer.status_code, answer.json()["code"]) == (409, "recipe.conflict")
+
+
+def test_a_review_that_is_overtaken_is_a_conflict(api: ApiWorld, http: httpx.Client) -> None:
+    http.put("/v1/recipes/a", json={"source": SOURCE})
+    overtaken(api, {"source": SOURCE, "description": "theirs"})
+    answer = http.post("/v1/recipes/a/review", json={})
+    assert (answer.status_code, answer.json()["code"]) == (409, "recipe.conflict")
+    assert http.get("/v1/recipes/a").json()["description"] == "theirs"
 
 
 # --- what the trail has --------------------------------------------------------------------------------------

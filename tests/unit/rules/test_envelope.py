@@ -192,6 +192,30 @@ def test_the_smallest_change_leaves_out_what_takes_the_plan_outside(court: Court
     assert change.without == (1, 3)
 
 
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "recipe.within_envelope",
+        "recipe.within_envelope != false",
+        "!(recipe.within_envelope == false)",
+        "(recipe.within_envelope ? 1 : 2) == 1",
+    ],
+)
+def test_what_is_left_is_judged_by_the_envelope_anew_where_being_inside_makes_a_rule_match(
+    court: Court, inside: str
+) -> None:
+    text = (
+        "default: allow\nrules:\n"
+        f'  - {{name: only-outside, on: [refund_payment], when: "{inside}", then: approve}}\n'
+        "  - {name: few, on: [refund_payment], when: plan.counts.refund_payment > 2, then: approve}\n"
+    )
+    given = envelope(9, amount_cents={"max": 60})
+    effects = [refund(10, 1), refund(10, 2), refund(90, 3)]
+    change = court.engine.smallest_change(court.load(text), body(effects), facts(envelope=given))
+    assert change is not None
+    assert change.without == (1,), "without the last one the rest would be inside"
+
+
 # --- what a plan was seen to do --------------------------------------------------------------------------
 
 
