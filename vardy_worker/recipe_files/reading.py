@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 FILE_BYTES_MAX: Final = 1024 * 1024
 HEADER_BYTES_MAX: Final = 256 * 1024
+REVIEWED_AT_MS_MAX: Final = 253_402_300_799_999
+"""The last millisecond of the year 9999, beyond which no time can be written."""
 
 _TEXTS: Final = frozenset({"name", "description", "reviewed_by", "reviewed_at"})
 _KEYS: Final = (
@@ -256,7 +258,10 @@ class _HeaderReader:
         if moment is None or moment.tzinfo is None:
             self._problem("/reviewed_at", "`reviewed_at` must be a time with its offset, such as 2026-03-01T09:00:00Z")
             return 0
-        return round(moment.timestamp() * 1000)
+        at_ms = round(moment.timestamp() * 1000)
+        if not 0 <= at_ms <= REVIEWED_AT_MS_MAX:
+            self._problem("/reviewed_at", "`reviewed_at` must be a time from 1970 to 9999")
+        return at_ms
 
     def _envelope(self) -> Envelope | None:
         value = self._header.get("envelope")

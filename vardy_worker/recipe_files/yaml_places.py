@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 DEPTH_MAX: Final = 60
 """Mappings and lists within each other: the API takes no more, with what surrounds them."""
+_ESCAPE: Final = re.compile(r"\\U([0-9A-Fa-f]{8})")
 _FORBIDDEN: Final = {"anchor": "anchors and aliases (`&`, `*`)", "tag": "tags (`!`)"}
 
 
@@ -72,6 +75,11 @@ def read_yaml(text: str, *, line: int, is_text: Callable[[str], bool]) -> Placed
         place = Place(line + before.count("\n"), error.position - before.rfind("\n"))
         message = "there is a character that YAML does not allow; write it as an escape in double quotes"
         return PlacedJson({}, {"": Place(line, 1)}, [FileProblem(place, message)])
+    except (ValueError, OverflowError):
+        escape = next(filter(_is_no_character, _ESCAPE.finditer(text)), None)
+        start = 0 if escape is None else escape.start()
+        place = Place(line + text.count("\n", 0, start), start - text.rfind("\n", 0, start))
+        return PlacedJson({}, {"": Place(line, 1)}, [FileProblem(place, "an escape stands for no character")])
     except RecursionError:
         return PlacedJson({}, {"": Place(line, 1)}, [FileProblem(Place(line, 1), "it is nested too deeply")])
     reader = _Reader(line, is_text)
@@ -79,6 +87,10 @@ def read_yaml(text: str, *, line: int, is_text: Callable[[str], bool]) -> Placed
         reader.problem(document, "there must be keys here, such as `name: …`")
         return PlacedJson({}, reader.places, reader.problems)
     return PlacedJson(reader.mapping(document, "", 0), reader.places, reader.problems)
+
+
+def _is_no_character(escape: re.Match[str]) -> bool:
+    return int(escape[1], 16) > sys.maxunicode
 
 
 def pointer_token(key: str) -> str:
