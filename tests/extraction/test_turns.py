@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.extraction.cases import CORPUS, Case, read_case
+from vardy_worker.contracts.errors import JOB_ERRORS
 from vardy_worker.contracts.explore import Answer
 from vardy_worker.contracts.program import Extracted, NoProgram
 from vardy_worker.programs import check, extract, read_turn
@@ -25,6 +29,19 @@ CASES = [read_case(path) for path in sorted(TURNS.glob("*.txt"))]
 CORPUS_CASES = [read_case(path) for path in sorted(CORPUS.glob("*.txt"))]
 ANSWERS_MIN = PROGRAMS_MIN = 20
 
+SCRAPS = [
+    "```",
+    "```js",
+    "`",
+    "<think>",
+    "</think>",
+    '{"code": "',
+    "async function run(params) {",
+    "}",
+    "await ",
+    "|",
+    " ",
+]
 IN_PASSING = {"19-in-a-sentence", "19-program-in-a-table"}
 """A program in the middle of a sentence: where an answer is expected too, it is part of one."""
 
@@ -82,6 +99,30 @@ def test_what_extraction_finds_in_a_text_is_the_program_of_a_turn_too(case: Case
         assert turn == found
     elif case.text.strip():
         assert isinstance(turn, Answer)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.finish_reason == "stop"], ids=lambda case: case.name)
+def test_a_text_that_was_cut_off_is_never_an_answer(case: Case, catalogue: Catalogue) -> None:
+    whole = turn_of(case, catalogue)
+    size = min(len(case.text), 2_000)
+    for end in range(1, size, max(size // 25, 1)):
+        turn = turn_of(replace(case, text=case.text[:end], finish_reason="length"), catalogue)
+        if isinstance(turn, Extracted):
+            assert isinstance(whole, Extracted)
+            assert "\n```" in case.text[:end], "only a program that the text closes itself is whole"
+        else:
+            assert isinstance(turn, NoProgram)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from([*SCRAPS, *(case.text for case in CASES if len(case.text) < 500)]), max_size=4))
+def test_every_text_is_one_of_the_three(catalogue: Catalogue, scraps: list[str]) -> None:
+    text = "\n".join(scraps)
+    turn = turn_of(Case("", text), catalogue)
+    if isinstance(turn, Answer):
+        assert turn.text == turn.text.strip() != ""
+    elif isinstance(turn, NoProgram):
+        assert turn.code in JOB_ERRORS
 
 
 def test_there_are_many_texts_of_each_kind() -> None:

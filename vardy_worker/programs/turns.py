@@ -86,4 +86,5 @@ def _is_meant(candidate: Candidate, functions: Collection[str]) -> bool:
 
 
 def _calls(code: str, functions: Collection[str]) -> bool:
-    return any(re.search(rf"(?<![\w$]){re.escape(name)}\s*\(", code) for name in functions)
+    names = "|".join(re.escape(name) for name in functions)
+    return bool(names) and re.search(rf"(?<![\w$])(?:{names})\s{{0,9}}\(", code) is not None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from vardy_worker.contracts.program import Extracted
-from vardy_worker.programs import check, extract
+from vardy_worker.programs import check, extract, read_turn
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.functions import Catalogue
@@ -44,6 +44,16 @@ TEXTS = {
     "many writes": f"async function run(params) {{ {WRITES} return 1; }}",
     "many copies": f"async function run(params) {{ const p0 = list_customers(); {COPIES} return await p2000; }}",
 }
+
+
+@pytest.mark.parametrize("name", ["ticks", "one long fence", "prose", "thinking", "many writes", "deep members"])
+def test_no_turn_takes_long_to_read(name: str, shop: Catalogue) -> None:
+    names = [spec.name for spec in shop.functions] * 20
+    begin = time.process_time()
+
+    read_turn(TEXTS[name][:LIMIT], program_bytes_max=LIMIT, answer_bytes_max=LIMIT, functions=names)
+
+    assert time.process_time() - begin < SECONDS_MAX
 
 
 @pytest.mark.parametrize("name", sorted(TEXTS))
