@@ -178,13 +178,18 @@ def export(out: Output, report: Export) -> None:
     if not report.items:
         out.line("There is no recipe to export.")
         return
-    grid = Grid("file", "", "recipe", gives_way=("recipe",), whole=True)
     for item in report.items:
-        told = f"{item.recipe} version {item.version}" if item.recipe else "the recipe does not exist any more"
-        grid.row(one_line(item.file), Text(item.state.value, style=_STATES[item.state]), told)
-    out.grid(grid)
+        line = _state(item.state)
+        if item.recipe is not None:
+            line.append(item.recipe, style="not dim default").append(f"  version {item.version}", style="not bold dim")
+            line.append("  ")
+        out.stdout.print(line.append(one_line(item.file), style="not bold dim"), soft_wrap=True)
     if report.dry_run:
         out.line("Dry run: nothing was written.", style="dim")
+
+
+def _state(state: FileState | ImportState) -> Text:
+    return Text(f"{state.value:<11}", style=_STATES[state])
 
 
 def imported(out: Output, report: Import, style: str) -> None:
@@ -202,7 +207,7 @@ def imported(out: Output, report: Import, style: str) -> None:
 
 
 def _imported_file(out: Output, item: ImportedFile, style: str) -> None:
-    line = Text(f"{item.state.value:<10}", style=_STATES[item.state])
+    line = _state(item.state)
     line.append(one_line(item.recipe or "-"), style="not dim not bold default")
     if item.version is not None:
         line.append(f"  version {item.version}", style="not bold dim")

@@ -51,7 +51,7 @@ def test_recipes_are_exported_as_files_that_say_all_of_them(cli: Cli, folder: Pa
     save(cli, "refund", WRITES)
     ran = cli("recipes", "export", "--all", "--to", str(folder))
     assert ran.code == ExitCode.OK
-    assert "payments version 1" in ran.out
+    assert "payments  version 1" in ran.out
     assert sorted(path.name for path in folder.iterdir()) == ["payments.recipe.js", "refund.recipe.js"]
     text = (folder / "payments.recipe.js").read_text()
     assert text.endswith("---*/\n" + READS)
