@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from vardy_api.cli.exits import ExitCode
+from vardy_api.cli.exits import CommandError, ExitCode
+from vardy_api.cli.recipe_folder import remove_file, write_file
 from vardy_api.client import Vardy
 from vardy_api.client_errors import Unreachable
 from vardy_worker.contracts.user import Scope
@@ -306,3 +307,22 @@ def test_a_key_that_may_not_save_may_check(cli: Cli, world: ApiWorld, folder: Pa
     assert states(cli("recipes", "import", str(path), "--dry-run", "--json")) == {"payments": "new"}
     refused = cli("recipes", "import", str(path), "--json")
     assert (refused.code, refused.problem["code"]) == (ExitCode.ERROR, "auth.scope")
+
+
+def test_a_reviewer_with_too_long_a_name_is_told_at_the_line(cli: Cli, folder: Path) -> None:
+    path = write(folder, "payments")
+    path.write_text(path.read_text().replace("reviewed_by: lea", f"reviewed_by: {'l' * 201}"))
+    (item,) = cli("recipes", "import", str(path), "--json").json["items"]
+    assert [(finding["line"], "200" in finding["message"]) for finding in item["findings"]] == [(3, True)]
+
+
+def test_a_file_that_cannot_be_changed_is_told_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(CommandError, match="cannot be written"):
+        write_file(tmp_path / "taken" / "a.recipe.js", "text")
+    with pytest.raises(CommandError, match="cannot be removed"):
+        remove_file(tmp_path / "none.recipe.js")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(CommandError, match="cannot be written"):
+        write_file(tmp_path / "folder", "text")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "taken"]
