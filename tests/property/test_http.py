@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -31,7 +32,14 @@ JSON = st.recursive(
 USER = {"id": "lea", "roles": ["support_lead"]}
 RUN = {"request": "a", "user": USER, "params": {}, "limits": {"calls_max": 1}, "metadata": {"a": "b"}}
 RESOLVE = {"done": True, "result": {"id": 1}, "reason": "r", "user": USER}
-RECIPE = {"source": "async function run() { return 1; }", "params_schema": {"type": "object"}}
+RECIPE = {
+    "source": "async function run() { await refund_payment({payment_id: 1}); return 1; }",
+    "params_schema": {"type": "object"},
+    "envelope": {"functions": {"refund_payment": {"effects_max": 1, "arguments": {"payment_id": {"max": 1}}}}},
+    "functions": {"refund_payment": "v1"},
+    "judge": False,
+}
+REVIEW = {"description": "", "envelope": RECIPE["envelope"], "reviewed_by": "lea"}
 ROUTES: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", "/v1/run", RUN),
     ("POST", "/v1/jobs/{parked}/decisions", {"decision": "deny", "user": USER, "reason": "r"}),
@@ -41,6 +49,7 @@ ROUTES: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", "/v1/jobs/{partial}/discard", {"user": USER, "reason": "r"}),
     ("POST", "/v1/jobs/{partial}/effects/0/resolve", RESOLVE),
     ("PUT", "/v1/recipes/fuzzed", RECIPE),
+    ("POST", "/v1/recipes/known/review", REVIEW),
     ("PUT", "/v1/rules", {"text": "default: allow", "user": USER, "expect_version": 0}),
     ("POST", "/v1/programs/check", {"source": "run()", "user": USER, "functions": []}),
     ("POST", "/v1/prompts", {"request": "a", "params": {}, "user": USER, "functions": []}),
@@ -61,6 +70,7 @@ def api() -> Iterator[ApiWorld]:
 @pytest.fixture(scope="module")
 def http(api: ApiWorld) -> Iterator[httpx.Client]:
     with api.http() as client:
+        assert client.put("/v1/recipes/known", json=RECIPE).status_code == 200
         yield client
 
 
@@ -91,6 +101,18 @@ def test_no_body_makes_a_route_fail(
     assert answer.status_code < 500, answer.text
     if answer.status_code >= 400:
         assert Problem.model_validate_json(answer.content).status == answer.status_code
+
+
+@MANY
+@given(bound=JSON | st.from_regex(r"-?[0-9]{0,5}(\.[0-9]{0,3})?([eE]-?[0-9]{1,5})?", fullmatch=True))
+def test_a_bound_is_a_number_as_it_was_written_or_refused(http: httpx.Client, bound: Any) -> None:
+    bounds = {"payment_id": {"max": bound, "min": -(10**400)}}
+    body = {**RECIPE, "envelope": {"functions": {"refund_payment": {"effects_max": 1, "arguments": bounds}}}}
+    answer = http.put("/v1/recipes/fuzzed?dry_run=true", content=json.dumps(body).encode())
+    assert answer.status_code in {200, 422}, answer.text
+    if answer.status_code == 200:
+        shown = answer.json()["envelope"]["functions"]["refund_payment"]["arguments"]["payment_id"]["max"]
+        assert shown == bound or Decimal(shown) == Decimal(bound)
 
 
 @MANY
