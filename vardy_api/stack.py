@@ -164,6 +164,7 @@ class Stack:
                     source=recipe.source,
                     description=recipe.description,
                     params_schema=recipe.params_schema,
+                    judge=recipe.judge,
                     envelope=recipe.envelope,
                     reviewed_by=recipe.reviewed_by,
                     expect_version=0,

@@ -345,12 +345,12 @@ class Harness:
         )
         return recipes.save(self._parts, draft, reviewed_by)
 
-    def load_recipe(self, path: Path) -> Recipe:
+    def load_recipe(self, path: Path | str) -> Recipe:
         """Saves the recipe of a `.recipe.js` file, as `vardy recipes import` does.
 
         Raises `RequestError` `recipe.invalid` with every finding at its line of the file.
         """
-        return recipes.load(self._parts, path, _read(path))
+        return recipes.load(self._parts, Path(path), _read(Path(path)))
 
     def prompt(
         self,

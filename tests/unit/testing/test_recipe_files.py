@@ -92,4 +92,4 @@ def test_a_file_reviewed_against_another_version_of_a_function_is_refused(file: 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with Harness(functions) as harness, pytest.raises(SettingsError, match="cannot be read"):
-        harness.load_recipe(tmp_path / "none.recipe.js")
+        harness.load_recipe(str(tmp_path / "none.recipe.js"))
