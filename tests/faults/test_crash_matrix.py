@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from structlog.testing import capture_logs
@@ -310,6 +310,29 @@ def explored(story: Story) -> None:
     assert [(line.round, line.text) for line in console.lines] == [(3, "round 3"), (4, "round 4")]
 
 
+def judged(story: Story) -> None:
+    """Texts are judged, and what they are decides what is paid: a worker that died over that changes neither."""
+
+    def judge_and_pay(guest: Guest) -> SandboxOutcome:
+        found: Any = guest.value("classify", texts=["a", "bb", "a"], labels=["short", "long"])
+        more: Any = guest.value("classify", texts=["ccc"], labels=["short", "long"])
+        guest.effect("pay", amount=found["counts"]["short"] + more["counts"]["long"])
+        return Returned(output=[found["labels"], more["labels"]])
+
+    story.life.play = judge_and_pay
+    story.submit(request="refund it", judge=True)
+    story.ends(Status.SUCCESS)
+    job = story.life.job
+    assert job.output == [["short", "long", "short"], ["long"]]
+    assert job.plan is not None
+    assert [effect.args for effect in job.plan.body().effects] == [{"amount": 3}]
+    asked = len(story.life.judging.asked)
+    assert asked <= 2 + story.life.doom.happened, "what was answered is not asked again"
+    assert asked - story.life.doom.happened <= job.usage.judge.calls <= asked, (
+        "what was spent, as far as it was written"
+    )
+
+
 PLOTS: Final = {
     "approved by two, with retries": Plot(
         approved_by_two, TWO_LEADS, {"pay": (LATER,), "ring": (LATER_AS_SAID,), "book": (RuntimeError("gone"),)}
@@ -323,6 +346,7 @@ PLOTS: Final = {
     "denied": Plot(denied, "default: approve\n"),
     "expired": Plot(expired, "default: approve\n"),
     "planned, then committed": Plot(planned_then_committed, "default: approve\n"),
+    "judged, then committed": Plot(judged),
     "explored in as many rounds as there may be": Plot(explored),
     "parked again under stricter rules": Plot(parked_again_under_stricter_rules, "default: approve\n"),
 }

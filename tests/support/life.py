@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar, cast
 
 from tests.support.fakes import Guest, PlayedSandbox, fenced
+from tests.support.judge import JudgingModel, sorts
 from tests.support.mortal import Died, Doom, Process
 from tests.support.remote import Remote, remote_functions
 from tests.support.worlds import MemoryWorld, RedisWorld
@@ -26,6 +27,7 @@ from vardy_worker.contracts.status import is_settled
 from vardy_worker.contracts.user import ApiKey, Scope
 from vardy_worker.documents import CURRENT, RECIPES, RULES, publish_catalogue
 from vardy_worker.functions.runtime import FunctionRuntime
+from vardy_worker.judge import ModelJudge
 from vardy_worker.leases import LeaseKeeper
 from vardy_worker.pipeline.commit import CommitPipeline
 from vardy_worker.pipeline.run import RunPipeline
@@ -34,6 +36,7 @@ from vardy_worker.rules import CelRules
 from vardy_worker.settings import load_settings
 from vardy_worker.store.keys import Keys
 from vardy_worker.store.memory_documents import MemoryDocuments, MemoryPresence
+from vardy_worker.store.memory_judge_cache import MemoryJudgeCache
 from vardy_worker.store.memory_queue import MemoryQueue
 from vardy_worker.store.redis_audit import RedisAuditTrail
 from vardy_worker.testing.one_by_one import OneByOne
@@ -203,6 +206,11 @@ def pay_ring_book(guest: Guest) -> SandboxOutcome:
     )
 
 
+def len_of(text: str) -> str:
+    """The label of a text: whether it is long or short."""
+    return "long" if len(text) > 1 else "short"
+
+
 class Worker:
     """One worker process: its pipelines, its leases and its reconciler end together."""
 
@@ -220,7 +228,8 @@ class Worker:
             "worker": name,
         }
         sandbox = process.port(PlayedSandbox(life.run_program))
-        self._runs = RunPipeline(**shared, queue=queue, model=process.port(_Model()), sandbox=sandbox)
+        model, judge = process.port(_Model()), process.port(life.judge)
+        self._runs = RunPipeline(**shared, queue=queue, model=model, sandbox=sandbox, judge=judge)
         self._commits = CommitPipeline(**shared)
         self.reconciler = Reconciler(
             store=store,
@@ -276,7 +285,10 @@ class Life:
         self.presence = MemoryPresence(self.clock)
         self.queue = MemoryQueue(self.clock)
         self.engine = CelRules()
-        self.settings = load_settings(model="fake/model", approval_ttl_seconds=3600)
+        self.settings = load_settings(model="fake/model", judge_model="fake/judge", approval_ttl_seconds=3600)
+        self.judging = JudgingModel(sorts(len_of))
+        cache = MemoryJudgeCache(self.clock)
+        self.judge = ModelJudge(model=self.judging, cache=cache, clock=self.clock, settings=self.settings)
         self.remote, self.host = self.company.remote, self.company.host
         self.remote.reset()
         publish_catalogue(self.documents, self.host.catalogue())
