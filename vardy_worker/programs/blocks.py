@@ -140,11 +140,23 @@ def fenced_blocks(sheet: Sheet, parses: Callable[[Sheet], bool]) -> list[Block]:
             number += 1
             continue
         if label in _PROSE_LABELS or fence.char in fence.info:
-            number += 1
+            number = _end_of_prose(lines, number, fence) + 1
             continue
         block, number = _read(sheet, lines, number, fence, label, parses)
         blocks.append(block)
     return blocks
+
+
+def _end_of_prose(lines: list[str], opened: int, fence: _Fence) -> int:
+    """The line that closes a fence of prose; the one that opens it where other fences or code are inside."""
+    for number in range(opened + 1, len(lines)):
+        inner = _fence(lines[number])
+        if inner is not None:
+            closes = inner.char == fence.char and inner.size >= fence.size and not inner.info
+            return number if closes else opened
+        if _CODE_START.match(lines[number].lstrip()[:40]):
+            break
+    return opened
 
 
 def _opens_script(following: list[str]) -> bool:

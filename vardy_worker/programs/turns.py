@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from vardy_worker.programs.candidates import Candidate
 
 _RUN = re.compile(r"\bfunction\s{1,9}run\s{0,9}\(|\brun\s{0,9}=\s{0,9}(?:async\b|function\b|\()")
+_WRAPPED = re.compile(
+    r"<(?P<tag>answer|response|output)>\s*(?P<tagged>.*?)\s*</(?P=tag)>|```(?:markdown|md)\n(?P<fenced>.*)\n```",
+    re.DOTALL | re.IGNORECASE,
+)
 _AWAITED_CALL = re.compile(r"\bawait\s{1,9}[\w$.]{1,99}\(")
 
 
@@ -52,7 +56,7 @@ def read_turn(
     if found.code == "generation.program_too_large" and _RUN.search(text):
         return found
     spoken = without_thinking(without_tokens(Sheet.of(plain_lines(text.removeprefix("\ufeff"))))).sheet
-    answer = "\n".join(line.rstrip() for line in spoken.text.split("\n")).strip()
+    answer = _unwrapped("\n".join(line.rstrip() for line in spoken.text.split("\n")).strip())
     if not answer:
         return NoProgram(
             code="generation.no_answer", message="The model gave neither a program nor an answer.", details={}
@@ -65,6 +69,13 @@ def read_turn(
             details={"limit": "output_bytes_max", "limit_value": answer_bytes_max, "value": size},
         )
     return Answer(text=answer)
+
+
+def _unwrapped(answer: str) -> str:
+    """The answer out of tags, or a fence of Markdown, around the whole of it."""
+    wrapped = _WRAPPED.fullmatch(answer)
+    inner = next((part for part in wrapped.group("tagged", "fenced") if part is not None), "") if wrapped else ""
+    return inner if wrapped and "```" not in (wrapped["fenced"] or "") else answer
 
 
 def _is_meant(candidate: Candidate, functions: Collection[str]) -> bool:
