@@ -32,9 +32,8 @@ _FENCE: Final = re.compile(r"\A```[\w-]*\n(.*?)\n?```\Z", re.DOTALL)
 
 
 def spoken(text: str) -> str:
-    """The text without the model's thinking; "" when that never ended."""
-    left = without_thinking(Sheet.of(text))
-    return "" if left.open_ended else left.sheet.text.strip()
+    """The text without the model's thinking."""
+    return without_thinking(Sheet.of(text)).sheet.text.strip()
 
 
 class Labels:

@@ -130,6 +130,11 @@ def test_failures_are_not_kept() -> None:
     assert ask(judge, ai("Do it.", {}, STRING)).answers == (AiValue(value="short"),)
 
 
+def test_a_number_beyond_all_that_can_be_stored_is_none() -> None:
+    assert isinstance(value_of('{"value": 1e999}', {"type": "number"}), JudgeFailure)
+    assert isinstance(value_of("1e999", {"type": "number"}), JudgeFailure)
+
+
 @pytest.mark.parametrize(
     ("about", "code"),
     [

@@ -71,6 +71,28 @@ def test_a_shared_text_is_paid_for_once() -> None:
     assert [type(answer) for answer in judged.answers] == [Classified, Classified, JudgeFailure]
 
 
+def test_a_question_pays_for_what_it_takes_beyond_those_before_it() -> None:
+    model = ham()
+    budget = JudgeBudget(calls=2, tokens=10_000_000)
+    judged = ask(make_judge(model), classify(TEXTS[:40]), classify(TEXTS[:41]), budget=budget)
+    assert [type(answer) for answer in judged.answers] == [Classified, Classified]
+    assert len(model.asked) == 2
+
+
+def test_the_same_task_is_paid_for_once() -> None:
+    judge = make_judge(lambda _: '{"value": "short"}')
+    question = ai("Do it.", {}, {"type": "string"})
+    budget = JudgeBudget(calls=1, tokens=10_000_000)
+    assert ask(judge, question, question, budget=budget).answers == (AiValue(value="short"),) * 2
+
+
+def test_what_is_left_goes_to_the_call_for_most_texts() -> None:
+    model = JudgingModel(lambda _: "no")
+    questions = (classify(TEXTS[:3]), classify(TEXTS[:40], ("ham", "eggs")), classify(TEXTS[:2], ("a", "b")))
+    ask(make_judge(model), *questions, budget=JudgeBudget(calls=4, tokens=10_000_000))
+    assert [[len(one.texts) for one in wave] for wave in model.waves] == [[3, 40, 2], [20]]
+
+
 def test_asking_again_comes_out_of_the_same_budget_and_the_rest_is_unknown() -> None:
     model = JudgingModel(lambda _: "no")
     judged = ask(make_judge(model), classify(TEXTS[:40]), budget=JudgeBudget(calls=4, tokens=10_000_000))

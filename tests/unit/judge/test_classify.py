@@ -92,7 +92,8 @@ def test_questions_that_ask_the_same_share_their_calls() -> None:
         classify(TEXTS[:5], ("spam", "ham"), instructions="Be strict."),
     )
     assert sorted(len(one.texts) for one in model.asked) == [5, 30]
-    assert labels_of(judged.answers[1]) == tuple(map(by_digit, TEXTS[10:30]))
+    for answer, texts in zip(judged.answers, (TEXTS[:20], TEXTS[10:30], TEXTS[:5]), strict=True):
+        assert labels_of(answer) == tuple(map(by_digit, texts))
 
 
 def test_neither_the_order_of_texts_nor_of_labels_changes_what_is_asked() -> None:
@@ -287,6 +288,12 @@ def test_a_model_that_cannot_be_reached_is_a_failure_and_never_unknown(about: st
         ),
     )
     assert judged.usage.calls == len(model.asked) == 8
+
+
+def test_an_id_that_comes_twice_in_a_call_is_made_anew() -> None:
+    ids = iter(["00000001", "00000001", "00000002"])
+    judged = ask(make_judge(sorts(by_digit), new_id=lambda: next(ids)), classify(["m 1", "m 2"]))
+    assert judged.answers == (Classified(labels=("spam", "ham")),)
 
 
 def test_what_was_answered_before_the_model_went_away_is_kept() -> None:

@@ -104,6 +104,18 @@ def test_what_is_kept_and_is_no_value_of_the_type_is_asked_anew(kept: Any) -> No
     assert cache.kept[key] == {"value": "short"}
 
 
+def test_what_was_known_is_not_kept_anew_so_that_its_time_ends() -> None:
+    cache = RecordingCache()
+    judge = make_judge(sorts(lambda _: "spam"), cache=cache)
+    ask(judge, classify(["a"]))
+    [first] = cache.kept
+    kept = dict(cache.kept)
+    cache.kept[first] = "SPAM"
+    ask(judge, classify(["a", "b"]))
+    assert cache.kept[first] == "SPAM"
+    assert len(cache.kept) == len(kept) + 1
+
+
 def test_each_wave_is_kept_before_the_next_one_is_asked() -> None:
     cache = RecordingCache()
     seen: list[int] = []

@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from referencing.exceptions import Unresolvable
 
 from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.json_schemas import pattern_problem, schema_validator
@@ -27,6 +28,15 @@ def test_a_pattern_takes_time_linear_to_the_text() -> None:
 )
 def test_a_pattern_is_looked_for_anywhere_in_a_text(pattern: str, text: str, *, fits: bool) -> None:
     assert schema_validator({"pattern": pattern}).is_valid(text) is fits
+
+
+@pytest.mark.filterwarnings("ignore:Automatically retrieving remote references")
+def test_what_a_schema_refers_to_elsewhere_is_never_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[str] = []
+    monkeypatch.setattr("urllib.request.urlopen", lambda request, **_: fetched.append(request))
+    with pytest.raises(Unresolvable):
+        schema_validator({"$ref": "http://127.0.0.1:1/type.json"}).is_valid("a")
+    assert fetched == []
 
 
 @pytest.mark.parametrize("other", [7, None, [], {}])
