@@ -21,6 +21,7 @@ from vardy_worker.contracts.execution import (
     SandboxRun,
 )
 from vardy_worker.contracts.limits import Limits
+from vardy_worker.programs.judge_arguments import ClassifyCall, judge_call
 from vardy_worker.sandbox.pool import Image, build_image
 
 NOW_MS = 1_767_323_045_678
@@ -63,7 +64,7 @@ class Host:
             "surrogate": lambda _: {"text": "\ud800"},
             "slow": _slow,
             "classify": _classify,
-            "ai": lambda args: args.get("data"),
+            "ai": _ai,
         }
 
 
@@ -72,11 +73,17 @@ def _slow(args: JsonValue) -> None:
 
 
 def _classify(args: JsonValue) -> JsonValue:
-    """The first label for each text. What is no question gets no labels: the worker refuses it, not the sandbox."""
-    texts, labels = args.get("texts"), args.get("labels")
-    given = [*labels, "unknown"] if isinstance(labels, list) and labels else ["unknown"]
-    found = [given[0]] * (len(texts) if isinstance(texts, list) else 0)
-    return {"labels": found, "counts": {label: found.count(label) for label in given}}
+    """The first label for each text; nothing where there is no question, which is for the worker to refuse."""
+    found = judge_call("classify", args)
+    if not isinstance(found, ClassifyCall):
+        return {"labels": [], "counts": {}}
+    return found.value([found.question.labels[0]] * len(found.question.texts))
+
+
+def _ai(args: JsonValue) -> JsonValue:
+    """The data, whether or not the worker would take the question."""
+    judge_call("ai", args)
+    return args.get("data")
 
 
 FUNCTIONS = ("echo", "rows", "big", "text", "nan", "proto", "surrogate", "slow", "save", "fail", "refuse")

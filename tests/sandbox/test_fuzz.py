@@ -46,6 +46,9 @@ ATOMS = st.sampled_from(
         "await save({ a: 1 })",
         "(await save({})).b.c",
         "echo({})",
+        "classify",
+        "await classify(['x', 1, null], ['a', '__proto__'])",
+        "ai",
         "Promise.reject(1)",
         "Array(1e6)",
         "'a'.repeat(1e5)",
@@ -74,6 +77,9 @@ EXPRESSIONS = st.recursive(
         st.builds("({{ a: {0}, get b() {{ return {1}; }} }})".format, inner.filter(sync), inner.filter(sync)),
         st.builds("[{0}, {1}]".format, inner, inner),
         st.builds("await echo({{ v: {0} }})".format, inner),
+        st.builds("await classify({0}, {1})".format, inner, inner),
+        st.builds("await classify([{0}], ['a', 'b'], {1})".format, inner, inner),
+        st.builds("await ai('x', {0}, {{ type: {1} }})".format, inner, inner),
         st.builds("({0}) + ({1})".format, inner, inner),
         st.builds("JSON.stringify({0})".format, inner),
         st.builds("structuredClone({0})".format, inner),
@@ -111,7 +117,8 @@ def test_any_program_has_a_documented_end_in_time(run: Callable[..., SandboxOutc
         source = "async function run(params) {\n" + "\n".join(statements) + f"\nreturn {last};\n}}"
         # A machine busy with other tests may be late; that a program goes on for ever is what this looks for.
         outcome = within(
-            DEADLINE_SECONDS + 2, lambda: run(source, execute_seconds_max=DEADLINE_SECONDS, guest_memory_mib_max=16)
+            DEADLINE_SECONDS + 2,
+            lambda: run(source, judge=True, execute_seconds_max=DEADLINE_SECONDS, guest_memory_mib_max=16),
         )
         assert isinstance(outcome, Returned | Threw | LimitHit)
         if not isinstance(outcome, Returned):
