@@ -64,7 +64,9 @@ def read_user_window(store: JobStore, rules: RuleSet, job: JobRecord) -> EffectT
     return store.user_totals(user, window_hours=rules.user_window_hours, without=job.counted)
 
 
-def evaluate_plan(job: JobRecord, *, rules: ActiveRules, store: JobStore, catalogue: Catalogue) -> PolicyResult:
+def evaluate_plan(
+    job: JobRecord, *, rules: ActiveRules, store: JobStore, catalogue: Catalogue, four_eyes: bool
+) -> PolicyResult:
     """What the active rules say of a stored plan, as for a commit that is asked for now.
 
     Raises `RulesError` when the active rules cannot be used, and `ValueError` for a job without a plan.
@@ -73,5 +75,6 @@ def evaluate_plan(job: JobRecord, *, rules: ActiveRules, store: JobStore, catalo
         msg = f"job {job.id} has no plan to judge"
         raise ValueError(msg)
     active = rules.current()
-    body, facts = job.plan.body(), plan_facts(job, catalogue, read_user_window(store, active, job))
+    window = read_user_window(store, active, job)
+    body, facts = job.plan.body(), plan_facts(job, catalogue, window, four_eyes=four_eyes)
     return rules.advised(rules.evaluate(body, facts, rules=active), body, facts, rules=active)

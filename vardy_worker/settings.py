@@ -44,7 +44,10 @@ class Settings(BaseSettings):
     model_retries: int = Field(2, ge=0, le=10, description="retries on rate limits, timeouts and server errors")
 
     approval_ttl_seconds: int = Field(86_400, ge=1, description="how long a plan waits for people")
-    four_eyes: bool = Field(True, description="the requester never approves")  # noqa: FBT003 - pydantic takes the default first
+    four_eyes: bool = Field(
+        True,  # noqa: FBT003 - pydantic takes the default first
+        description="the requester never approves, nor reviews the recipe whose envelope counts",
+    )
     job_retention_seconds: int = Field(30 * 86_400, ge=60, description="how long a settled job is kept")
     audit_retention_seconds: int = Field(
         400 * 86_400, ge=60, description="how long an entry of the audit trail is kept, at least as long as a job"

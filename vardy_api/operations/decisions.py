@@ -107,7 +107,13 @@ class DecisionOperations:
 
     def _evaluate(self, job: JobRecord) -> PolicyResult:
         try:
-            return evaluate_plan(job, rules=self._rules, store=self._store, catalogue=self._catalogue.current())
+            return evaluate_plan(
+                job,
+                rules=self._rules,
+                store=self._store,
+                catalogue=self._catalogue.current(),
+                four_eyes=self._four_eyes,
+            )
         except RulesError as error:
             raise RequestError(
                 f"The active rules cannot be used, so nothing is committed: {error.message}",

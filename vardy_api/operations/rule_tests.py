@@ -30,11 +30,14 @@ if TYPE_CHECKING:
 class RuleTestOperations:
     """The use case of those who change rules and want to know first what that does."""
 
-    def __init__(self, store: JobStore, jobs: JobOperations, engine: RuleEngine, catalogue: CatalogueReader) -> None:
+    def __init__(
+        self, store: JobStore, jobs: JobOperations, engine: RuleEngine, catalogue: CatalogueReader, *, four_eyes: bool
+    ) -> None:
         self._store = store
         self._jobs = jobs
         self._engine = engine
         self._catalogue = catalogue
+        self._four_eyes = four_eyes
 
     def test(self, caller: Caller, request: RulesTest) -> RulesTestPage:
         """One page of the visible plans under the rules of the request.
@@ -87,7 +90,7 @@ class RuleTestOperations:
         if missing:
             return known.model_copy(update={"note": f"No worker has {_named(missing)} any more."})
         window = read_user_window(self._store, rules, job)
-        after = self._engine.evaluate(rules, body, plan_facts(job, catalogue, window))
+        after = self._engine.evaluate(rules, body, plan_facts(job, catalogue, window, four_eyes=self._four_eyes))
         tally.add(after)
         changed = renewed(body, catalogue)
         return known.model_copy(

@@ -376,7 +376,8 @@ class CommitPipeline:
         hours = rules.user_window_hours if rules.reads_user_window else 0
         counted = count(self.store, job, fence=committer.fence, catalogue=catalogue, window_hours=hours)
         committer.job = job.model_copy(update={"counted": counted})
-        body, facts = job.plan.body(), plan_facts(job, catalogue, counted.before)
+        body = job.plan.body()
+        facts = plan_facts(job, catalogue, counted.before, four_eyes=self.settings.four_eyes)
         policy = self.rules.evaluate(body, facts, rules=rules)
         waits = not is_approved(policy, approvers(job))
         return self.rules.advised(policy, body, facts, rules=rules) if waits else policy

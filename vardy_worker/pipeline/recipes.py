@@ -9,6 +9,7 @@ from vardy_worker.contracts.errors import ErrorInfo
 from vardy_worker.contracts.program import Program
 from vardy_worker.contracts.status import Status
 from vardy_worker.programs import check
+from vardy_worker.verbs.shared import is_own_review
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.recipe import Recipe
@@ -68,8 +69,11 @@ def recipe_program(work: JobInHand, recipe: Recipe) -> Program | None:
     return program
 
 
-def warn_of_changes(work: JobInHand, recipe: Recipe) -> None:
-    """Adds to the job's warnings that functions changed since the review, and what that means for its plan."""
+def warn_of_review(work: JobInHand, recipe: Recipe) -> None:
+    """Adds to the job's warnings why the review of its recipe does not count, and what that means for its plan."""
+    if recipe.envelope is not None and work.parts.settings.four_eyes and is_own_review(work.job):
+        own = f"{recipe.reviewed_by} reviewed recipe {recipe.name}, so a plan of theirs is not within its envelope."
+        work.job = work.job.model_copy(update={"warnings": (own, *work.job.warnings)})
     changed = recipe.changed_functions(work.parts.host.catalogue())
     if changed:
         outside = ", and until then no plan is within its envelope" if recipe.envelope is not None else ""

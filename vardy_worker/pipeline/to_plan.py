@@ -20,7 +20,7 @@ from vardy_worker.contracts.status import Status
 from vardy_worker.logs import get_logger
 from vardy_worker.pipeline.generation import generate_program
 from vardy_worker.pipeline.params import bad_params
-from vardy_worker.pipeline.recipes import functions_withheld, recipe_program, warn_of_changes
+from vardy_worker.pipeline.recipes import functions_withheld, recipe_program, warn_of_review
 from vardy_worker.pipeline.settle import plan_made
 from vardy_worker.stages.execute import Executed
 from vardy_worker.stages.plan import plan_of
@@ -47,7 +47,7 @@ def run_job(work: JobInHand) -> None:
     while program is not None:
         outcome = work.execute(program)
         if work.job.recipe is not None:
-            warn_of_changes(work, work.job.recipe)
+            warn_of_review(work, work.job.recipe)
         if isinstance(outcome, Executed):
             _plan(work, outcome)
             return
@@ -94,7 +94,7 @@ def _plan(work: JobInHand, executed: Executed) -> None:
         work.settle(JOB_ERRORS[plan.code], error=plan)
         return
     window = read_user_window(work.parts.store, rules, work.job)
-    facts = plan_facts(work.job, work.parts.host.catalogue(), window)
+    facts = plan_facts(work.job, work.parts.host.catalogue(), window, four_eyes=work.parts.settings.four_eyes)
     body = plan.body()
     verdict = work.parts.rules.evaluate(body, facts, rules=rules)
     policy = work.parts.rules.advised(verdict, body, facts, rules=rules)

@@ -224,7 +224,13 @@ class Harness:
 
         def evaluate(record: JobRecord) -> PolicyResult:
             catalogue = self._parts.host.catalogue()
-            return evaluate_plan(record, rules=self._parts.rules, store=self._parts.store, catalogue=catalogue)
+            return evaluate_plan(
+                record,
+                rules=self._parts.rules,
+                store=self._parts.store,
+                catalogue=catalogue,
+                four_eyes=self._parts.settings.four_eyes,
+            )
 
         def verb(record: JobRecord, now_ms: int) -> Change:
             return verbs.commit_planned(

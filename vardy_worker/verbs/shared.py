@@ -97,7 +97,7 @@ def blocked_error(policy: PolicyResult) -> ErrorInfo:
     return ErrorInfo(code=code, message=first.message, details=details)
 
 
-def plan_facts(job: JobRecord, catalogue: Catalogue, user_window: EffectTotals | None) -> PlanFacts:
+def plan_facts(job: JobRecord, catalogue: Catalogue, user_window: EffectTotals | None, *, four_eyes: bool) -> PlanFacts:
     """What rules may look at beside a job's plan. Without the `user_window`, a rule that reads it blocks."""
     return PlanFacts(
         user=job.submission.user,
@@ -105,12 +105,22 @@ def plan_facts(job: JobRecord, catalogue: Catalogue, user_window: EffectTotals |
         mode=job.submission.mode.value,
         catalogue=catalogue,
         recipe_name=job.submission.recipe or "",
-        envelope=_envelope(job, catalogue),
+        envelope=_envelope(job, catalogue, four_eyes=four_eyes),
         user_window=user_window,
     )
 
 
-def _envelope(job: JobRecord, catalogue: Catalogue) -> Envelope | None:
-    """What the plan must stay within; None also where a function is not the one that was reviewed."""
+def _envelope(job: JobRecord, catalogue: Catalogue, *, four_eyes: bool) -> Envelope | None:
+    """What the plan must stay within; None also where the review does not count for it.
+
+    That is where a function is not the one that was reviewed, or where the requester is the reviewer.
+    """
     recipe = job.recipe
-    return None if recipe is None or recipe.changed_functions(catalogue) else recipe.envelope
+    if recipe is None or (four_eyes and is_own_review(job)) or recipe.changed_functions(catalogue):
+        return None
+    return recipe.envelope
+
+
+def is_own_review(job: JobRecord) -> bool:
+    """Whether the requester is who reviewed the job's recipe."""
+    return job.recipe is not None and job.recipe.reviewed_by == job.submission.user.id

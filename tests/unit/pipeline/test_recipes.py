@@ -265,6 +265,28 @@ def test_a_recipe_that_needs_a_review_has_no_plan_within_its_envelope(parts: Wor
     assert job.warnings[0].startswith("Recipe orders needs a review, and until then no plan is within its envelope")
 
 
+@pytest.mark.parametrize(("four_eyes", "status"), [(True, Status.PENDING_APPROVAL), (False, Status.COMMITTING)])
+def test_a_plan_of_the_reviewer_is_within_the_envelope_only_without_four_eyes(
+    parts: WorkerParts, four_eyes: bool, status: Status
+) -> None:
+    parts.settings = parts.settings.model_copy(update={"four_eyes": four_eyes})
+    parts.apply_rules(INSIDE_ALLOWED)
+    job = run_recipe(parts, with_envelope(parts), pays(1), user=User(id="lea"))
+    assert job.status is status
+    told = ("lea reviewed recipe orders, so a plan of theirs is not within its envelope.",)
+    assert job.warnings == (told if four_eyes else ())
+
+
+@pytest.mark.parametrize("four_eyes", [True, False])
+def test_the_reviewers_own_plan_is_judged_alike_when_it_is_committed(parts: WorkerParts, four_eyes: bool) -> None:
+    parts.settings = parts.settings.model_copy(update={"four_eyes": four_eyes})
+    parts.apply_rules("default: allow\n")
+    job = run_recipe(parts, with_envelope(parts), pays(1), user=User(id="lea"))
+    parts.apply_rules(OUTSIDE_BLOCKED)
+    parts.committer().commit(job.id)
+    assert parts.job(job.id).status is (Status.POLICY_BLOCKED if four_eyes else Status.SUCCESS)
+
+
 def test_the_advice_of_what_to_leave_out_knows_the_envelope(parts: WorkerParts) -> None:
     parts.apply_rules(INSIDE_ALLOWED)
     job = run_recipe(parts, with_envelope(parts), pays(20, 51))
@@ -278,7 +300,7 @@ def test_a_planned_commit_is_judged_by_the_envelope(parts: WorkerParts, amount: 
     job = run_recipe(parts, with_envelope(parts), pays(amount), mode=Mode.PLAN)
     assert job.status is Status.PLANNED
     parts.apply_rules(INSIDE_ALLOWED)
-    judged = evaluate_plan(job, rules=parts.rules, store=parts.store, catalogue=parts.host.catalogue())
+    judged = evaluate_plan(job, rules=parts.rules, store=parts.store, catalogue=parts.host.catalogue(), four_eyes=True)
     assert judged.verdict is verdict
 
 

@@ -24,6 +24,7 @@ from vardy_worker.ports import Change, Changed
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.contracts.policy import PolicyResult
 
 APPROVE_ALL = "default: approve\n"
 BLOCK_ALL = "default: block\n"
@@ -51,10 +52,15 @@ def changed(parts: WorkerParts, job: JobRecord, change: Change | None) -> JobRec
 
 def judged(parts: WorkerParts, job: JobRecord) -> JobRecord:
     """A planned job is committed under the rules now active."""
+
+    def evaluate(planned: JobRecord) -> PolicyResult:
+        catalogue = parts.host.catalogue()
+        return evaluate_plan(planned, rules=parts.rules, store=parts.store, catalogue=catalogue, four_eyes=True)
+
     change = verbs.commit_planned(
         job,
         digest=job.digest,
-        evaluate=lambda job: evaluate_plan(job, rules=parts.rules, store=parts.store, catalogue=parts.host.catalogue()),
+        evaluate=evaluate,
         now_ms=parts.clock.now_ms(),
         approval_ttl_seconds=3600,
     )
