@@ -99,3 +99,41 @@ def test_what_a_function_of_the_test_raises_reaches_the_test(functions: Function
         with pytest.raises(KeyError, match="mine"):
             harness.run(SORT, params=TEXTS, judge=True)
         assert harness.run("async function run() { return 1; }").output == 1
+
+
+def test_labels_with_names_of_prototypes_are_counted_and_pollute_nothing(functions: Functions) -> None:
+    program = """async function run(params) {
+      const { labels, counts } = await classify(params.texts, ["__proto__", "constructor", "hasOwnProperty"]);
+      const names = Object.getOwnPropertyNames(counts);
+      const own = (name) => Object.getOwnPropertyDescriptor(counts, name).value;
+      return [labels, names, names.map(own), typeof {}.hasOwnProperty];
+    }"""
+    judge = ScriptedJudge(classify=lambda text, _: "__proto__" if text == "a" else "constructor")
+    with Harness(functions, judge=judge) as harness:
+        job = harness.run(program, params={"texts": ["a", "b", "a"]}, judge=True)
+    assert job.output == [
+        ["__proto__", "constructor", "__proto__"],
+        ["__proto__", "constructor", "hasOwnProperty", "unknown"],
+        [2, 1, 0, 0],
+        "function",
+    ]
+
+
+def test_large_numbers_of_ai_reach_the_program_with_all_their_digits(functions: Functions) -> None:
+    program = """async function run(params) {
+      const found = await ai("Which id?", params, { type: { id: "number", ids: ["number"] } });
+      return [typeof found.id, String(found.id + 1n), found.ids.length];
+    }"""
+    judge = ScriptedJudge(ai=lambda _: {"id": 2**60, "ids": [1, 2**61]})
+    with Harness(functions, judge=judge) as harness:
+        assert harness.run(program, judge=True).output == ["bigint", str(2**60 + 1), 2]
+
+
+def test_a_question_that_nobody_waits_for_is_not_asked(functions: Functions) -> None:
+    program = "async function run() { const f = classify; f(['x'], ['complaint', 'praise']); return 1; }"
+    judge = ScriptedJudge(classify=label)
+    with Harness(functions, judge=judge) as harness:
+        job = harness.run(program, judge=True)
+    assert job.error is not None
+    assert job.error.code in {"execution.unawaited_call", "validation.program"}
+    assert judge.questions == []
