@@ -271,7 +271,7 @@ class _HeaderReader:
             self._problem("/envelope", "`envelope` must be a mapping")
             return None
         try:
-            return Envelope.model_validate(value)
+            return Envelope.model_validate(value, strict=True)
         except ValidationError as error:
             for part in error.errors():
                 pointer = "".join(f"/{pointer_token(str(each))}" for each in part["loc"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -64,29 +65,39 @@ def read_yaml(text: str, *, line: int, is_text: Callable[[str], bool]) -> Placed
     `is_text` says by JSON pointer which scalars are texts as they are written, whatever they
     look like. With problems the value is not whole.
     """
+    lines = _Lines(text, line)
     try:
         document = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = Place(line + mark.line, mark.column + 1) if mark else Place(line, 1)
-        return PlacedJson({}, {"": Place(line, 1)}, [FileProblem(place, _yaml_message(error))])
+        problem = FileProblem(lines.place(mark.index if mark else 0), _yaml_message(error))
     except yaml.reader.ReaderError as error:
-        before = text[: error.position]
-        place = Place(line + before.count("\n"), error.position - before.rfind("\n"))
         message = "there is a character that YAML does not allow; write it as an escape in double quotes"
-        return PlacedJson({}, {"": Place(line, 1)}, [FileProblem(place, message)])
+        problem = FileProblem(lines.place(error.position), message)
     except (ValueError, OverflowError):
         escape = next(filter(_is_no_character, _ESCAPE.finditer(text)), None)
-        start = 0 if escape is None else escape.start()
-        place = Place(line + text.count("\n", 0, start), start - text.rfind("\n", 0, start))
-        return PlacedJson({}, {"": Place(line, 1)}, [FileProblem(place, "an escape stands for no character")])
+        problem = FileProblem(lines.place(escape.start() if escape else 0), "an escape stands for no character")
     except RecursionError:
-        return PlacedJson({}, {"": Place(line, 1)}, [FileProblem(Place(line, 1), "it is nested too deeply")])
-    reader = _Reader(line, is_text)
-    if not isinstance(document, yaml.MappingNode):
-        reader.problem(document, "there must be keys here, such as `name: …`")
-        return PlacedJson({}, reader.places, reader.problems)
-    return PlacedJson(reader.mapping(document, "", 0), reader.places, reader.problems)
+        problem = FileProblem(lines.place(0), "it is nested too deeply")
+    else:
+        reader = _Reader(lines, is_text)
+        if isinstance(document, yaml.MappingNode):
+            return PlacedJson(reader.mapping(document, "", 0), reader.places, reader.problems)
+        problem = FileProblem(lines.place(0), "there must be keys here, such as `name: …`")
+    return PlacedJson({}, {"": lines.place(0)}, [problem])
+
+
+class _Lines:
+    """The places of characters as editors count lines: YAML begins new ones at other characters, too."""
+
+    def __init__(self, text: str, line: int) -> None:
+        self._line = line
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def place(self, index: int) -> Place:
+        """The place of the character at an index."""
+        number = bisect_right(self._starts, index) - 1
+        return Place(self._line + number, index - self._starts[number] + 1)
 
 
 def _is_no_character(escape: re.Match[str]) -> bool:
@@ -108,19 +119,17 @@ def _yaml_message(error: yaml.MarkedYAMLError) -> str:
 
 
 class _Reader:
-    def __init__(self, line: int, is_text: Callable[[str], bool]) -> None:
-        self._line = line
+    def __init__(self, lines: _Lines, is_text: Callable[[str], bool]) -> None:
+        self._lines = lines
         self._is_text = is_text
-        self.places = {"": Place(line, 1)}
+        self.places = {"": lines.place(0)}
         self.problems: list[FileProblem] = []
 
-    def problem(self, node: yaml.Node | None, message: str) -> None:
+    def problem(self, node: yaml.Node, message: str) -> None:
         self.problems.append(FileProblem(self._place(node), message))
 
-    def _place(self, node: yaml.Node | None) -> Place:
-        if node is None:
-            return Place(self._line, 1)
-        return Place(self._line + node.start_mark.line, node.start_mark.column + 1)
+    def _place(self, node: yaml.Node) -> Place:
+        return self._lines.place(node.start_mark.index)
 
     def mapping(self, node: yaml.MappingNode, pointer: str, depth: int) -> dict[str, JsonValue]:
         found: dict[str, JsonValue] = {}
