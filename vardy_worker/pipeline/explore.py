@@ -115,7 +115,7 @@ def _conclude(work: JobInHand) -> None:
     if last is not None and not any(each.worked for each in work.job.rounds):
         work.settle(JOB_ERRORS[last.code], error=last)
         return
-    error = NO_MORE_PROGRAMS
+    error = work.job.attempts[-1].error if work.job.attempts else NO_MORE_PROGRAMS
     while len(work.job.attempts) < work.limits.generation_attempts:
         said = _ask(work)
         if isinstance(said, ErrorInfo):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.factories import submission
 from tests.support.fakes import AnsweringModel, PlayedSandbox, fenced
+from tests.support.mortal import Died, Doom, Process
 from tests.support.runs import ANSWER, QUESTION, READS, explore, outcome
 from vardy_worker.contracts.errors import SettingsError
 from vardy_worker.contracts.execution import ConsoleLine, Returned
@@ -115,6 +117,21 @@ def test_a_refused_last_answer_counts_after_a_crash(parts: WorkerParts) -> None:
     again = explore(parts, die, model=AnsweringModel(""), job=job)
     assert outcome(again) == (Status.GENERATION_ERROR, "generation.no_answer")
     assert len(again.attempts) == 2
+
+
+def test_a_crash_after_the_last_refused_answer_ends_as_that_answer(parts: WorkerParts) -> None:
+    job = parts.submit(submission(request=QUESTION, limits={"explore_rounds_max": 1}), kind=JobKind.EXPLORE)
+    # The steps: claim, stage, program, summary, and then the two answers that were none.
+    doom = Process(Doom(at=5, after=True))
+    runner = replace(parts.runner(AnsweringModel(PROGRAM, "", ""), PlayedSandbox(counts)), store=doom.port(parts.store))
+    with pytest.raises(Died):
+        runner.run(job.id)
+    assert len(parts.job(job.id).attempts) == 2
+    parts.clock.forward(60)
+    model = AnsweringModel()
+    ended = explore(parts, die, model=model, job=job)
+    assert outcome(ended) == (Status.GENERATION_ERROR, "generation.no_answer")
+    assert ended.error == ended.attempts[-1].error
 
 
 def test_an_explore_whose_program_kills_its_workers_is_given_up_with_its_rounds(parts: WorkerParts) -> None:
