@@ -40,6 +40,7 @@ class Task:
 
     def __init__(self, question: AiQuestion, model: str) -> None:
         self.instruction = well_formed(question.instruction)
+        # Both come from a program, whose values have no more levels.
         self.data: JsonValue = clean(question.data)
         self.type_: JsonObject = clean(question.type_)
         self.answer: AiValue | JudgeFailure = _bad_answer("Nothing was asked.")
@@ -114,8 +115,8 @@ def _sentence(error: ValidationError) -> str:
 def _schema_problem(schema: JsonObject) -> str:
     try:
         Draft202012Validator.check_schema(schema)
-    except SchemaError:
-        return "The type is no JSON Schema."
+    except (SchemaError, RecursionError):
+        return "The type is no JSON Schema, or one of too many levels."
     return pattern_problem(schema)
 
 

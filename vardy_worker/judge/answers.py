@@ -15,12 +15,15 @@ from vardy_worker.programs.sheet import Sheet
 from vardy_worker.programs.thinking import without_thinking
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from vardy_worker.contracts.base import JsonValue
 
 OBJECTS_TRIED_MAX: Final = 50
 """Places in an answer where an object is looked for; each may cost a look at the rest of it."""
+
+LEVELS_MAX: Final = 128
+"""Of lists and objects in each other, as in what programs hand over. Deeper ones could not be walked through."""
 
 # `"id": "label"`, and `"id": "…", "label": "…"`. No JSON parser: an answer that was cut, or has
 # a comma too many, still tells the labels that stand in it whole.
@@ -79,7 +82,13 @@ def read_values(text: str) -> list[JsonValue]:
     fence = _FENCE.search(said)
     with suppress(ValueError, RecursionError):
         found.append(_loads(fence[1] if fence else said))
-    return [clean(value) for value in found]
+    return list(_cleaned(found))
+
+
+def _cleaned(values: Iterable[JsonValue]) -> Iterator[JsonValue]:
+    for value in values:
+        with suppress(ValueError):
+            yield clean(value)
 
 
 def _folded(label: str) -> str:
@@ -129,12 +138,18 @@ def _no_number(name: str) -> float:
     raise ValueError(msg)
 
 
-def clean(value: JsonValue) -> JsonValue:
-    """The value with every half of a surrogate pair as U+FFFD: escapes can bring them in again."""
+def clean(value: JsonValue, levels: int = LEVELS_MAX) -> JsonValue:
+    """The value with every half of a surrogate pair as U+FFFD: escapes can bring them in again.
+
+    Raises `ValueError` for one of more levels.
+    """
     if isinstance(value, str):
         return well_formed(value)
+    if isinstance(value, list | dict) and levels == 0:
+        msg = "the value has too many levels"
+        raise ValueError(msg)
     if isinstance(value, list):
-        return [clean(item) for item in value]
+        return [clean(item, levels - 1) for item in value]
     if isinstance(value, dict):
-        return {well_formed(key): clean(item) for key, item in value.items()}
+        return {well_formed(key): clean(item, levels - 1) for key, item in value.items()}
     return value

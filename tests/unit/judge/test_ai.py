@@ -70,6 +70,7 @@ def test_a_value_is_found_in_whatever_models_put_around_it(written: str, type_: 
         '<think>{"value": "short"}',
         '{"value": ' * 5_000,
         "[" * 50_000,
+        '{"value": ' + "[" * 600 + "]" * 600 + "}",
     ],
 )
 def test_what_is_no_value_of_the_type_is_a_failure_after_three_tries(written: str) -> None:
@@ -130,6 +131,12 @@ def test_failures_are_not_kept() -> None:
     assert ask(judge, ai("Do it.", {}, STRING)).answers == (AiValue(value="short"),)
 
 
+@pytest.mark.parametrize("levels", [127, 128, 129, 450, 600, 980, 5_000])
+def test_only_values_that_can_be_walked_through_are_values(levels: int) -> None:
+    got = value_of(f'{{"value": {"[" * levels}{"]" * levels}}}', {"type": "array"})
+    assert isinstance(got, list) if levels <= 128 else isinstance(got, JudgeFailure)
+
+
 def test_a_number_beyond_all_that_can_be_stored_is_none() -> None:
     assert isinstance(value_of('{"value": 1e999}', {"type": "number"}), JudgeFailure)
     assert isinstance(value_of("1e999", {"type": "number"}), JudgeFailure)
@@ -160,6 +167,7 @@ def test_no_answer_at_all_says_why(about: str, code: str) -> None:
         {"$ref": "https://example.com/type.json"},
         {"$ref": "#"},
         {"$ref": "#/nowhere"},
+        json.loads('{"items": ' * 120 + "{}" + "}" * 120),
     ],
 )
 def test_a_type_that_is_none_never_gets_a_value(type_: dict[str, Any]) -> None:

@@ -268,6 +268,11 @@ def test_two_different_labels_for_one_text_are_none() -> None:
     assert ask(make_judge(script), classify(["a"])).answers == (Classified(labels=("unknown",), unjudged=1),)
 
 
+def test_a_label_that_cannot_be_read_is_none() -> None:
+    model = JudgingModel(lambda one: "".join(f'"{text_id}": "\\x spam", ' for text_id in one.texts))
+    assert ask(make_judge(model), classify(["a"])).answers == (Classified(labels=("unknown",), unjudged=1),)
+
+
 def test_the_same_label_twice_is_one() -> None:
     def script(one: Asked) -> str:
         [text_id] = one.texts
