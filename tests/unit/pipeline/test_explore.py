@@ -120,10 +120,11 @@ def test_usage_and_warnings_of_all_rounds_add_up(parts: WorkerParts) -> None:
         guest.call("count_orders", city="Atlantis")
         return "went on"
 
-    job = explore(parts, counts, warns, model=AnsweringModel(PROGRAM, PROGRAM, ANSWER))
-    assert (job.usage.model, job.usage.prompt_tokens, job.usage.cost_usd) == ("fake/model", 300, 1.5)
-    assert job.warnings == ("Round 2: count_orders failed (function.failed) and the program went on.",)
-    assert [[call.ok for call in each.calls] for each in job.rounds] == [[True], [False]]
+    job = explore(parts, warns, counts, warns, model=AnsweringModel(PROGRAM, PROGRAM, PROGRAM, ANSWER))
+    assert (job.usage.model, job.usage.prompt_tokens, job.usage.cost_usd) == ("fake/model", 400, 2.0)
+    said = "count_orders failed (function.failed) and the program went on."
+    assert job.warnings == (f"Round 1: {said}", f"Round 3: {said}")
+    assert [[call.ok for call in each.calls] for each in job.rounds] == [[False], [True], [False]]
 
 
 def test_the_console_is_kept_by_rounds_and_never_sent(parts: WorkerParts) -> None:
@@ -324,6 +325,16 @@ def test_a_model_that_does_not_answer_in_the_end_is_a_generation_error(
     code = "generation.truncated" if isinstance(said, ModelReply) else "generation.no_answer"
     assert outcome(job) == (Status.GENERATION_ERROR, code)
     assert (job.answer, codes(job), len(job.attempts)) == (None, [""], ATTEMPTS_MAX)
+
+
+def test_an_answer_may_be_as_large_as_what_a_program_returns(parts: WorkerParts) -> None:
+    limits = {"output_bytes_max": 10, "explore_rounds_max": 1}
+    small = explore(parts, model=AnsweringModel("é" * 5), limits=limits)
+    assert (small.status, small.answer) == (Status.SUCCESS, "é" * 5)
+    large = explore(parts, model=AnsweringModel("é" * 6), limits=limits)
+    assert outcome(large) == (Status.GENERATION_ERROR, "generation.no_answer")
+    assert large.error is not None
+    assert large.error.details == {"limit": "output_bytes_max", "limit_value": 10, "value": 12}
 
 
 def test_a_request_may_lower_the_number_of_rounds(parts: WorkerParts) -> None:

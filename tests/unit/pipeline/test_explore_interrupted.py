@@ -62,6 +62,7 @@ def test_an_accepted_program_runs_again_after_a_crash_and_is_not_asked_for_anew(
     crashed = parts.job(job.id)
     assert (crashed.status, crashed.stage) == (Status.RUNNING, Stage.EXECUTE)
     assert [each.ended_at_ms for each in crashed.rounds] == [None]
+    assert crashed.usage.prompt_tokens == 100, "what was spent is written with the round"
     parts.clock.forward(60)
     again = explore(parts, counts, model=model, job=job)
     assert (again.answer, [each.summary for each in again.rounds]) == (ANSWER, [{"orders": 3}])
