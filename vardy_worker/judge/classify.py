@@ -89,10 +89,10 @@ class Topic:
     def batches(self, texts: Iterable[str]) -> list[Batch]:
         """The texts in calls: the same ones for the same set of texts, in whatever order.
 
-        They are put in the order of their digests, so that nobody chooses the neighbours of a
-        text, and those that may address a model in calls of their own.
+        They are put in the order of their keys, which need the whole question, so that no text
+        can choose its neighbours, and those that may address a model in calls of their own.
         """
-        ordered = sorted(texts, key=sha256_text)
+        ordered = sorted(texts, key=self.key_of)
         apart = {text for text in ordered if may_address_a_model(text)}
         return [
             *self._filled(text for text in ordered if text not in apart),
