@@ -92,7 +92,7 @@ def spelled(value: JsonValue, *, in_flow: bool = False) -> str:
 
 def _is_plain(text: str, *, in_flow: bool = False) -> bool:
     pattern = _PLAIN_IN_FLOW if in_flow else _PLAIN
-    if not pattern.fullmatch(text) or not is_shown(text):
+    if not pattern.fullmatch(text):
         return False
     try:
         return plain_value(text) == text and _tag(text) == "str"
