@@ -58,6 +58,7 @@ def _submission() -> Submission:
         params={marked("param"): [marked("value"), 17]},
         user=User(id=marked("ana"), roles=(marked("role"),), attributes={"team": marked("team")}),
         functions=(marked("function"),),
+        judge=True,
         metadata={marked("name"): marked("value")},
         limits={marked("limit"): 1.0},
     )
@@ -236,6 +237,7 @@ def test_the_skeleton_stays(world: World) -> None:
     left = erase(world, job)
     kept = ("id", "kind", "owner", "status", "created_at_ms", "started_at_ms", "settled_at_ms", "usage", "timings")
     assert [getattr(left, name) for name in kept] == [getattr(job, name) for name in kept]
+    assert left.submission == Submission(request=ERASED, user=User(id=ERASED), judge=True)
     assert left.erased_at_ms is not None
     assert (left.digest, left.revision) == (job.digest, 1)
     assert left.error is not None

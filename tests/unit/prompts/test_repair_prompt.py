@@ -204,6 +204,27 @@ def test_wrong_arguments_are_said_without_values_and_unknown_keys(catalogue: Cat
     assert MARKER not in text
 
 
+def test_wrong_arguments_of_the_judge_are_said_alike(catalogue: Catalogue) -> None:
+    error = ErrorInfo(
+        code="validation.arguments",
+        message=f"ai: argument /options/type: {MARKER}",
+        details={
+            "function": "ai",
+            "problems": [
+                {"at": "/options/type/city", "message": "must be a known type", "expected": "a type"},
+                {"at": "/data", "message": "is missing, or undefined", "expected": "any value"},
+                {"at": f"/options/{MARKER}", "message": "is not known here", "expected": "nothing"},
+            ],
+        },
+    )
+    text = complaint(catalogue, error)
+    assert "It was a call of `ai`." in text
+    assert "- `options/type/…` must be a known type" in text
+    assert "- `data` is missing, or undefined" in text
+    assert "- `options/…` is not known here" in text
+    assert MARKER not in text
+
+
 def test_calls_that_ran_are_counted_without_arguments(catalogue: Catalogue) -> None:
     calls = (
         CallSummary(id=1, function="list_orders", ok=True),
