@@ -20,6 +20,8 @@ def params_schema_problem(schema: JsonObject) -> str:
         jsonschema.Draft202012Validator.check_schema(schema)
     except jsonschema.SchemaError as error:
         return f"params_schema is not a JSON Schema (2020-12): {error.message}"
+    except RecursionError:
+        return "params_schema has too many levels."
     if schema.get("type") != "object":
         return 'params_schema must say {"type": "object"}: params are always an object.'
     if problem := pattern_problem(schema):

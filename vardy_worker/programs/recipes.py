@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from vardy_worker.contracts.base import make_pointer
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.programs.checking import check, functions_called
@@ -43,8 +44,8 @@ def make_recipe(
 ) -> tuple[Recipe, tuple[Finding, ...]]:
     """The recipe, pinned to the present versions of the functions it calls, and the warnings of its program.
 
-    Raises `RequestError`: `request.invalid` for the name, `recipe.invalid` with all other problems, each
-    with a JSON Pointer, and those of the program with line and column.
+    Raises `RequestError`: `request.invalid` for the name and other fields of the wrong form, `recipe.invalid`
+    with all other problems; each with a JSON Pointer, and those of the program with line and column.
     """
     size = len(draft.source.encode("utf-8", "surrogatepass"))
     if size > program_bytes_max:
@@ -71,8 +72,13 @@ def make_recipe(
             from_job=draft.from_job,
         )
     except ValidationError as error:
-        raise RequestError(NAME_MESSAGE, details={"problems": [{"at": "/name", "message": NAME_MESSAGE}]}) from error
+        problems = [_wrong_field(str(part["loc"][0]), part["msg"]) for part in error.errors()]
+        raise RequestError(str(problems[0]["message"]), details={"problems": problems}) from error
     return recipe, findings
+
+
+def _wrong_field(name: str, message: str) -> JsonObject:
+    return {"at": make_pointer((name,)), "message": NAME_MESSAGE if name == "name" else f"`{name}`: {message}"}
 
 
 def _called(source: str, catalogue: Catalogue) -> dict[str, FunctionSpec]:
@@ -98,7 +104,7 @@ def _problems(
             message = f"`{name}` has version {present.version} now; the recipe was reviewed against {version}."
         else:
             continue
-        yield {"at": f"/functions/{name}", "message": message}
+        yield {"at": make_pointer(("functions", name)), "message": message}
 
 
 def _hint(finding: Finding) -> JsonObject:
