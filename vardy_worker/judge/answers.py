@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-import unicodedata
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from vardy_worker.contracts.base import well_formed
 from vardy_worker.contracts.judge import UNKNOWN
+from vardy_worker.programs.judge_arguments import folded_label
 from vardy_worker.programs.sheet import Sheet
 from vardy_worker.programs.thinking import without_thinking
 
@@ -47,7 +47,7 @@ class Labels:
         self._exact = frozenset({*labels, UNKNOWN})
         folded: dict[str, list[str]] = {}
         for label in self._exact:
-            folded.setdefault(_folded(label), []).append(label)
+            folded.setdefault(folded_label(label), []).append(label)
         # Labels that differ in case or spaces alone are told apart, so they must be hit exactly.
         self._folded = {key: found[0] for key, found in folded.items() if len(found) == 1}
 
@@ -55,7 +55,7 @@ class Labels:
         """The label that is meant, whatever its case and spaces; None for anything else."""
         if not isinstance(written, str):
             return None
-        return written if written in self._exact else self._folded.get(_folded(written))
+        return written if written in self._exact else self._folded.get(folded_label(written))
 
 
 def read_labels(text: str, ids: Collection[str], labels: Labels) -> dict[str, str]:
@@ -89,10 +89,6 @@ def _cleaned(values: Iterable[JsonValue]) -> Iterator[JsonValue]:
     for value in values:
         with suppress(ValueError):
             yield clean(value)
-
-
-def _folded(label: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", label).casefold().split())
 
 
 def _string(literal: str) -> str | None:

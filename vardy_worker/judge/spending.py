@@ -68,7 +68,7 @@ def _refusal(limit: str, unit: str, needed: int, left: int) -> JudgeFailure:
     return JudgeFailure(
         code="execution.judge_budget",
         message=f"The judge would need up to {needed:,} {unit}, and {max(0, left):,} are left for this job "
-        f"({limit}); give it fewer or shorter texts. Nothing was asked.",
+        f"(VARDY_{limit.upper()}); give it fewer or shorter texts. Nothing was asked.",
         details={"limit": limit, "needed": needed, "left": max(0, left)},
     )
 

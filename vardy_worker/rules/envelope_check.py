@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.base import JsonObject, make_pointer
 from vardy_worker.contracts.envelope import exact_number
 from vardy_worker.contracts.functions import FunctionKind
 from vardy_worker.rules.shapes import shape_of
+from vardy_worker.rules.vocabulary import near
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -22,14 +22,14 @@ def envelope_problems(envelope: Envelope, called: Sequence[FunctionSpec]) -> Ite
     writes = {spec.name: spec for spec in called if spec.kind is FunctionKind.WRITE}
     reads = {spec.name for spec in called} - set(writes)
     if not envelope.functions:
-        yield _problem(("functions",), f"The envelope names no write function{_near('', writes)}.")
+        yield _problem(("functions",), f"The envelope names no write function{_there_are(writes)}.")
     for name, bounds in envelope.functions.items():
         if name in writes:
             yield from _function_problems(name, bounds, writes[name])
         elif name in reads:
             yield _problem(("functions", name), f"`{name}` is a read function, and a plan has only writes.")
         else:
-            yield _problem(("functions", name), f"The program does not call `{name}`{_near(name, writes)}.")
+            yield _problem(("functions", name), f"The program does not call `{name}`{_there_are(writes, like=name)}.")
 
 
 def _function_problems(name: str, bounds: FunctionEnvelope, spec: FunctionSpec) -> Iterator[JsonObject]:
@@ -38,9 +38,9 @@ def _function_problems(name: str, bounds: FunctionEnvelope, spec: FunctionSpec) 
     for argument, bound in bounds.arguments.items():
         at = ("functions", name, "arguments", argument)
         if argument not in fields:
-            yield _problem(at, f"`{name}` has no argument `{argument}`{_near(argument, numeric)}.")
+            yield _problem(at, f"`{name}` has no argument `{argument}`{_there_are(numeric, like=argument)}.")
         elif argument not in numeric:
-            yield _problem(at, f"The argument `{argument}` of `{name}` is no number{_near('', numeric)}.")
+            yield _problem(at, f"The argument `{argument}` of `{name}` is no number{_there_are(numeric)}.")
         else:
             yield from _bound_problems(at, bound)
 
@@ -61,9 +61,5 @@ def _problem(at: tuple[str, ...], message: str) -> JsonObject:
     return {"at": make_pointer(("envelope", *at)), "message": message}
 
 
-def _near(name: str, names: Iterable[str]) -> str:
-    known = sorted(names)
-    near = get_close_matches(name, known, n=1)
-    if near:
-        return f"; did you mean `{near[0]}`?"
-    return f"; there are {', '.join(f'`{each}`' for each in known)}" if known else "; there are none"
+def _there_are(names: Iterable[str], *, like: str = "") -> str:
+    return near(like, names) or "; there are none"

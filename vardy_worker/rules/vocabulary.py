@@ -103,7 +103,7 @@ class Vocabulary:
             return ""
         if name in self.reads:
             return f"`{name}` is a read function, and rules see only writes"
-        return f"there is no function `{name}`{_near(name, self.writes)}"
+        return f"there is no function `{name}`{near(name, self.writes)}"
 
     def resolve(self, use: Use) -> Resolved:
         """The variable that a use reads, where it does not depend on the effect's function."""
@@ -123,7 +123,7 @@ class Vocabulary:
             what = f"`{root}.{path[1]}` is always there" if use.test else f"write `{root}.{path[1]}`"
             return Misuse(what)
         if len(path) > 1 and isinstance(path[1], str):
-            return Misuse(f"`{root}` has no `{path[1]}`{_near(path[1], fields)}")
+            return Misuse(f"`{root}` has no `{path[1]}`{near(path[1], fields)}")
         return Misuse(f"`{root}` is no value of its own; there are {_listed(f'{root}.{name}' for name in fields)}")
 
     def _aggregate(self, use: Use, names: tuple[str, ...]) -> Resolved:
@@ -174,13 +174,14 @@ class Vocabulary:
             ".[]", "[]"
         )
         parent, _ = walk(self.arguments(function), path[:taken])
-        return f"`{inside}` of `{function}` has no `{missing}`{_near(str(missing), parent.fields if parent else ())}"
+        return f"`{inside}` of `{function}` has no `{missing}`{near(str(missing), parent.fields if parent else ())}"
 
     def _no_argument(self, function: str, name: str) -> str:
-        return f"`{function}` has no argument `{name}`{_near(name, self.arguments(function).fields)}"
+        return f"`{function}` has no argument `{name}`{near(name, self.arguments(function).fields)}"
 
 
-def _near(name: str, names: Iterable[str]) -> str:
+def near(name: str, names: Iterable[str]) -> str:
+    """Which of the names may be meant, to end a sentence with; "" where there are none."""
     known = sorted(names)
     near = get_close_matches(name, known, n=1)
     if near:

@@ -205,10 +205,7 @@ class _Bridge:
 
     def _read_args(self, call: GuestCall) -> JsonObject | CallFailure:
         if call.refs:
-            message = (
-                f"{call.function} reads at once, so it cannot take the result of a write, which does not exist yet."
-            )
-            return self._fail(call, ErrorInfo(code="execution.placeholder", message=message, details=self._place(call)))
+            return self._refers_to_write(call, "reads")
         checked = self.host.check(call.function, call.args, ())
         if isinstance(checked, BadArguments):
             return self._fail(call, self._bad_arguments(call, checked))
@@ -216,12 +213,13 @@ class _Bridge:
 
     def _question(self, call: GuestCall) -> JudgeCall | CallFailure:
         if call.refs:
-            message = (
-                f"{call.function} asks at once, so it cannot take the result of a write, which does not exist yet."
-            )
-            return self._fail(call, ErrorInfo(code="execution.placeholder", message=message, details=self._place(call)))
+            return self._refers_to_write(call, "asks")
         found = judge_call(call.function, call.args)
         return self._fail(call, self._bad_arguments(call, found)) if isinstance(found, BadJudgeCall) else found
+
+    def _refers_to_write(self, call: GuestCall, does: str) -> CallFailure:
+        message = f"{call.function} {does} at once, so it cannot take the result of a write, which does not exist yet."
+        return self._fail(call, ErrorInfo(code="execution.placeholder", message=message, details=self._place(call)))
 
     def _judged(self, call: GuestCall, answer: CallValue | JudgeFailure) -> CallReply:
         if isinstance(answer, JudgeFailure):
