@@ -12,6 +12,7 @@ from vardy_worker.contracts.base import Contract, JsonObject, JsonValue
 from vardy_worker.contracts.envelope import Envelope
 from vardy_worker.contracts.program import Finding
 from vardy_worker.contracts.recipe import FunctionChange
+from vardy_worker.contracts.user import PersonId
 from vardy_worker.contracts.view import moment
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class RecipeSave(Contract):
     functions: dict[str, str] | None = Field(
         None, description="the versions it was reviewed against; refused unless they are the present ones"
     )
-    reviewed_by: str = Field("", max_length=200, description=_REVIEWED_BY)
+    reviewed_by: PersonId = Field("", max_length=200, description=_REVIEWED_BY)
     expect_version: int | None = Field(
         None, ge=0, le=VERSION_MAX, description="0: must not exist yet; none: whatever is there"
     )
@@ -53,7 +54,7 @@ class RecipeReview(Contract):
 
     description: str | None = Field(None, max_length=2000)
     envelope: Envelope | None = None
-    reviewed_by: str = Field("", max_length=200, description=_REVIEWED_BY)
+    reviewed_by: PersonId = Field("", max_length=200, description=_REVIEWED_BY)
     expect_version: int | None = Field(
         None, ge=1, le=VERSION_MAX, description="the version that was looked at; none: whatever is the newest"
     )

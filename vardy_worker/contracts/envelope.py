@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 from typing import Annotated, Final
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, StrictInt
 
 from vardy_worker.contracts.base import Contract, safe_integers
 from vardy_worker.contracts.totals import EXPONENT_MAX
@@ -56,7 +56,7 @@ class Bounds(Contract):
 class FunctionEnvelope(Contract):
     """Of one write function: how many effects one plan may have, and what their arguments may be."""
 
-    effects_max: int = Field(ge=1, le=EFFECTS_MAX)
+    effects_max: StrictInt = Field(ge=1, le=EFFECTS_MAX)
     arguments: dict[str, Bounds] = Field(default_factory=dict, description="by argument; others may be anything")
 
 
@@ -64,4 +64,6 @@ class Envelope(Contract):
     """Bounds on the plans of a recipe. A function that is not named is outside."""
 
     functions: dict[str, FunctionEnvelope]
-    effects_max: int | None = Field(None, ge=1, le=EFFECTS_MAX, description="effects of one plan, of all functions")
+    effects_max: StrictInt | None = Field(
+        None, ge=1, le=EFFECTS_MAX, description="effects of one plan, of all functions"
+    )

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from vardy_worker.contracts.base import Contract, JsonObject, JsonValue, sha256_json
 from vardy_worker.contracts.envelope import Envelope
+from vardy_worker.contracts.user import AskedId
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.functions import Catalogue
@@ -29,7 +30,7 @@ class Recipe(Contract):
     functions: dict[str, str] = Field(default_factory=dict)
     judge: bool = Field(False, description="whether its program has `classify` and `ai`")  # noqa: FBT003 - pydantic takes the default first
     envelope: Envelope | None = Field(None, description="none: no plan is within it")
-    reviewed_by: str = ""
+    reviewed_by: AskedId = ""
     reviewed_at_ms: int = 0
     from_job: str | None = None
 

@@ -38,6 +38,8 @@ def _person_id(text: str) -> str:
     return composed(text)
 
 
+PersonId = Annotated[str, AfterValidator(_person_id)]
+"""The id of a person, as it is compared with others."""
 AskedId = Annotated[str, AfterValidator(composed)]
 """An id that something is looked for by."""
 
@@ -45,7 +47,7 @@ AskedId = Annotated[str, AfterValidator(composed)]
 class User(Contract):
     """The person a job is for, or who decides. Compared by `id` alone, in Unicode's composed form."""
 
-    id: Annotated[str, AfterValidator(_person_id)] = Field(min_length=1, max_length=200)
+    id: PersonId = Field(min_length=1, max_length=200)
     roles: tuple[str, ...] = Field((), max_length=100)
     attributes: JsonObject = Field(default_factory=dict, description="facts that rules may look at")
 

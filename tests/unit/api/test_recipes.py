@@ -319,6 +319,26 @@ def test_nobody_reviews_in_the_name_of_vardy_itself(http: httpx.Client, name: st
     assert (answer.status_code, answer.json()["details"]["problems"][0]["at"]) == (422, "/reviewed_by")
 
 
+@pytest.mark.parametrize("name", ["lea ", " lea", "lea\u200b", "le\u0430\n", "lea  smith", " "])
+def test_nobody_reviews_under_a_name_that_looks_like_that_of_somebody_else(http: httpx.Client, name: str) -> None:
+    http.put("/v1/recipes/a", json={"source": SOURCE})
+    for answer in (
+        http.put("/v1/recipes/a", json={"source": SOURCE, "reviewed_by": name}),
+        http.post("/v1/recipes/a/review", json={"reviewed_by": name}),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (422, "request.invalid")
+        assert answer.json()["details"]["problems"][0]["at"] == "/reviewed_by"
+
+
+@pytest.mark.parametrize("count", [True, "5", 5.0])
+def test_a_number_of_effects_is_a_whole_number_and_nothing_that_could_be_one(http: httpx.Client, count: object) -> None:
+    given: dict[str, Any] = {"functions": {"refund_payment": {"effects_max": count}}, "effects_max": count}
+    answer = http.put("/v1/recipes/a", json={"source": REFUNDING, "envelope": given})
+    assert (answer.status_code, answer.json()["code"]) == (422, "request.invalid")
+    at = {problem["at"] for problem in answer.json()["details"]["problems"]}
+    assert at == {"/envelope/effects_max", "/envelope/functions/refund_payment/effects_max"}
+
+
 # --- versions and their difference ---------------------------------------------------------------------------
 
 

@@ -277,6 +277,14 @@ def test_a_plan_of_the_reviewer_is_within_the_envelope_only_without_four_eyes(
     assert job.warnings == (told if four_eyes else ())
 
 
+@pytest.mark.parametrize("written", ["Jos\u00e9", "Jose\u0301"])
+def test_a_reviewer_is_known_again_in_every_form_of_the_same_letters(parts: WorkerParts, written: str) -> None:
+    parts.apply_rules(INSIDE_ALLOWED)
+    made = Recipe.model_validate({**with_envelope(parts).model_dump(mode="json"), "reviewed_by": written})
+    for person in ("Jos\u00e9", "Jose\u0301"):
+        assert run_recipe(parts, made, pays(1), user=User(id=person)).status is Status.PENDING_APPROVAL
+
+
 @pytest.mark.parametrize("four_eyes", [True, False])
 def test_the_reviewers_own_plan_is_judged_alike_when_it_is_committed(parts: WorkerParts, four_eyes: bool) -> None:
     parts.settings = parts.settings.model_copy(update={"four_eyes": four_eyes})
