@@ -59,6 +59,7 @@ def test_one_program_and_its_summary_lead_to_the_answer(parts: WorkerParts) -> N
     assert (only.n, only.program, only.summary, only.truncated) == (1, READS + "\n", {"orders": 3}, False)
     assert only.error is None
     assert only.ended_at is not None
+    assert ([call.function for call in job.rounds[0].calls], job.calls) == (["count_orders"], ())
 
 
 def test_the_model_is_shown_the_question_then_its_program_and_the_summary(parts: WorkerParts) -> None:
@@ -215,6 +216,17 @@ def test_a_program_that_does_not_pass_the_checks_costs_a_round_and_never_runs(pa
     told = model.requests[1].messages
     assert "count_order({" in told[-2].content
     assert "Did you mean `count_orders`?" in told[-1].content
+
+
+def test_places_are_those_of_the_program_that_is_shown_whatever_stood_before_it(parts: WorkerParts) -> None:
+    model = AnsweringModel(f"First I look\nat the orders.\n\n{fenced(UNKNOWN)}", ANSWER)
+    [only] = job_view(explore(parts, model=model)).rounds
+    assert only.error is not None
+    assert only.program is not None
+    [finding] = only.error.details["findings"]
+    place = only.program.split("\n")[finding["line"] - 1][finding["column"] - 1 :]
+    assert place.startswith("count_order(")
+    assert f"at line {finding['line']}, column {finding['column']}" in model.requests[1].messages[-1].content
 
 
 def test_a_write_in_a_program_is_a_finding_of_its_own(parts: WorkerParts) -> None:
