@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
+from vardy_worker.contracts.base import make_pointer
 from vardy_worker.contracts.envelope import Bounds, Envelope, FunctionEnvelope
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.recipe import FileFinding, Recipe
 from vardy_worker.recipe_files.writing import FILE_SUFFIX, HEADER_END, HEADER_START
-from vardy_worker.recipe_files.yaml_places import FileProblem, Place, pointer_token, read_yaml
+from vardy_worker.recipe_files.yaml_places import FileProblem, Place, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -167,7 +168,7 @@ class _HeaderReader:
     def recipe(self, source: str, file_name: str) -> Recipe | None:
         for key in self._header:
             if key not in _KEYS:
-                self._problem(f"/{pointer_token(key)}", _unknown(key, _KEYS))
+                self._problem(make_pointer((key,)), _unknown(key, _KEYS))
         fields: JsonObject = {
             "name": self._name(file_name),
             "version": self._version(),
@@ -186,7 +187,7 @@ class _HeaderReader:
             return Recipe.model_validate(fields)
         except ValidationError as error:
             for part in error.errors():
-                pointer = "".join(f"/{pointer_token(str(each))}" for each in part["loc"])
+                pointer = make_pointer(part["loc"])
                 self._problem(pointer, _NAME_MESSAGE if pointer == "/name" else part["msg"])
         return None
 
@@ -243,7 +244,7 @@ class _HeaderReader:
         for name, version in pins.items():
             if not isinstance(version, str) or not version:
                 self._problem(
-                    f"/functions/{pointer_token(name)}", f"`{name[:100]}` must have the version of the function"
+                    make_pointer(("functions", name)), f"`{name[:100]}` must have the version of the function"
                 )
         return pins
 
@@ -274,7 +275,7 @@ class _HeaderReader:
             return Envelope.model_validate(value, strict=True)
         except ValidationError as error:
             for part in error.errors():
-                pointer = "".join(f"/{pointer_token(str(each))}" for each in part["loc"])
+                pointer = make_pointer(part["loc"])
                 self._problem(f"/envelope{pointer}", _envelope_message(part["type"], part["loc"], part["msg"]))
         return None
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
+from vardy_worker.contracts.base import make_pointer
 from vardy_worker.recipe_files.scalars import AmbiguousScalarError, plain_value
 
 if TYPE_CHECKING:
@@ -104,11 +105,6 @@ def _is_no_character(escape: re.Match[str]) -> bool:
     return int(escape[1], 16) > sys.maxunicode
 
 
-def pointer_token(key: str) -> str:
-    """A key as a part of a JSON pointer."""
-    return key.replace("~", "~0").replace("/", "~1")
-
-
 def _yaml_message(error: yaml.MarkedYAMLError) -> str:
     problem = error.problem or error.context or ""
     if "'\\t'" in problem:
@@ -137,7 +133,7 @@ class _Reader:
             if not isinstance(key, yaml.ScalarNode):
                 self.problem(key, "a key must be a text")
                 continue
-            at = f"{pointer}/{pointer_token(key.value)}"
+            at = pointer + make_pointer((key.value,))
             if key.value in found:
                 self.problem(key, f"`{key.value[:100]}` is written twice; it stands at line {self.places[at].line} too")
                 continue
