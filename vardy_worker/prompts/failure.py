@@ -11,14 +11,15 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from vardy_worker.contracts.base import pointer_parts
+from vardy_worker.contracts.base import make_pointer, pointer_parts
 from vardy_worker.contracts.judge import JUDGE_FUNCTIONS
+from vardy_worker.functions.subschema import ANY, at_pointer, kinds
 from vardy_worker.programs.globals import MISSING_GLOBALS, MISSING_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from vardy_worker.contracts.base import JsonValue
+    from vardy_worker.contracts.base import JsonObject, JsonValue
     from vardy_worker.contracts.errors import ErrorInfo
     from vardy_worker.contracts.functions import Catalogue
 
@@ -77,7 +78,16 @@ ERROR_NAMES = frozenset(
     {"Error", "TypeError", "ReferenceError", "RangeError", "SyntaxError", "AggregateError", "URIError", "EvalError"}
 )
 
-_JUDGE_ARGUMENTS = frozenset({"texts", "labels", "options", "instructions", "instruction", "data", "type"})
+_JUDGE_ARGUMENTS: JsonObject = {
+    "properties": {
+        "texts": {"type": "array"},
+        "labels": {"type": "array"},
+        "options": {"properties": {"instructions": {}, "type": {"properties": {}}}},
+        "instruction": {},
+        "data": {},
+    }
+}
+"""What is known of the places in the judge's arguments."""
 
 _WORD = r"([A-Za-z_$][\w$]*)"
 _ENGINE_MESSAGES = tuple(
@@ -130,8 +140,8 @@ def problems_of(error: ErrorInfo, program: str, catalogue: Catalogue) -> list[st
     if not is_callable(function, catalogue):
         return []
     spec = catalogue.get(function)
-    known = _JUDGE_ARGUMENTS if spec is None else property_names(spec.input_schema)
-    return [_problem(problem, known, program) for problem in problems if isinstance(problem, dict)]
+    schema = _JUDGE_ARGUMENTS if spec is None else spec.input_schema
+    return [_problem(problem, schema, program) for problem in problems if isinstance(problem, dict)]
 
 
 def is_callable(name: str, catalogue: Catalogue) -> bool:
@@ -154,15 +164,25 @@ def property_names(schema: JsonValue) -> frozenset[str]:
     return frozenset(names)
 
 
-def _problem(problem: dict[str, JsonValue], known: frozenset[str], program: str) -> str:
+def _problem(problem: dict[str, JsonValue], schema: JsonObject, program: str) -> str:
     at = problem.get("at")
-    # A key can be data too, so only declared names, indexes and words of the program are shown.
+    # A key can be data too, so only declared names, places in lists and words of the program are shown.
     parts = pointer_parts(at) if isinstance(at, str) and at.startswith("/") else []
-    shown = [part if part in known or part.isdigit() or _stands_in(part, program) else "…" for part in parts]
+    known = property_names(schema)
+    shown = [
+        part if part in known or _stands_in(part, program) or _is_in_list(schema, parts[:level]) else "…"
+        for level, part in enumerate(parts)
+    ]
     message = problem.get("message")
     # What comes after ", not" is the shape of the value, with its keys.
     said = message.partition(", not ")[0] if isinstance(message, str) else "does not fit its declaration"
     return f"`{'/'.join(shown) or 'the arguments'}` {said}"
+
+
+def _is_in_list(schema: JsonObject, above: list[str]) -> bool:
+    """Whether only a list fits a place, so that what follows is a place in it, and no key as of a map."""
+    found = {kind for place in at_pointer(schema, make_pointer(above)) for kind in kinds(place)}
+    return "array" in found and found.isdisjoint({"object", ANY})
 
 
 def _instead(message: str) -> list[str]:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import BaseModel
 
+from vardy_worker.contracts.base import make_pointer
 from vardy_worker.contracts.errors import JOB_ERRORS, ErrorInfo
 from vardy_worker.contracts.execution import CallSummary, ValueShape
 from vardy_worker.contracts.limits import Limits
 from vardy_worker.contracts.program import Finding
+from vardy_worker.functions import Functions, build_catalogue
 from vardy_worker.prompts import FailedTry, program_prompt, repair_prompt, shape_of
 from vardy_worker.prompts.failure import GENERAL_SENTENCE, SENTENCES
 
@@ -200,8 +203,61 @@ def test_wrong_arguments_are_said_without_values_and_unknown_keys(catalogue: Cat
     assert "It was a call of `send_email`." in text
     assert "- `body` is missing" in text
     assert "- `subject` must be a string\n" in text
-    assert "- `…/0` is not known here" in text
+    assert "- `…/…` is not known here" in text
     assert MARKER not in text
+
+
+NUMBER = 77342119
+
+
+@pytest.mark.parametrize(
+    ("function", "at", "shown"),
+    [
+        ("book", ["lists", 3], "lists/3"),
+        ("book", ["lists", 3, NUMBER], "lists/3/77342119"),
+        ("book", ["maybe", 3], "maybe/3"),
+        ("book", ["pair", 1], "pair/1"),
+        ("book", ["rows", 3, "sums", NUMBER], "rows/3/sums/…"),
+        ("book", ["sums", NUMBER], "sums/…"),
+        ("book", ["sums", NUMBER, NUMBER], "sums/…/…"),
+        ("book", ["either", NUMBER], "either/…"),
+        ("book", ["anything", NUMBER], "anything/…"),
+        ("book", ["lists", "3", str(NUMBER), NUMBER], "lists/3/77342119/…"),
+        ("book", [NUMBER], "…"),
+        ("classify", ["texts", 3], "texts/3"),
+        ("classify", ["labels", 3], "labels/3"),
+        ("classify", ["options", NUMBER], "options/…"),
+        ("ai", ["options", "type", NUMBER], "options/type/…"),
+        ("ai", ["options", "type", "type", NUMBER], "options/type/type/…"),
+    ],
+)
+def test_a_number_is_shown_as_a_place_in_a_list_and_never_as_a_key(function: str, at: list[Any], shown: str) -> None:
+    functions = Functions()
+
+    class Row(BaseModel):
+        sums: dict[int, int]
+
+    @functions.read
+    def book(
+        lists: list[list[int]],
+        maybe: list[int] | None,
+        pair: tuple[int, int],
+        rows: list[Row],
+        sums: dict[str, dict[int, int]],
+        either: list[int] | dict[str, int],
+        anything: Any,
+    ) -> None:
+        """Books."""
+
+    error = ErrorInfo(
+        code="validation.arguments",
+        message="m",
+        details={
+            "function": function,
+            "problems": [{"at": make_pointer(at), "message": "must be an integer, not null"}],
+        },
+    )
+    assert f"- `{shown}` must be an integer\n" in complaint(build_catalogue(functions), error)
 
 
 def test_wrong_arguments_of_the_judge_are_said_alike(catalogue: Catalogue) -> None:
