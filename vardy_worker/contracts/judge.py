@@ -44,7 +44,6 @@ JudgeQuestion: TypeAlias = ClassifyQuestion | AiQuestion
 class Classified(Contract):
     """Labels in the order of the texts. `unjudged` of them are `unknown` because no answer could be used."""
 
-    kind: Literal["classified"] = "classified"
     labels: tuple[str, ...]
     unjudged: int = 0
 
@@ -52,14 +51,12 @@ class Classified(Contract):
 class AiValue(Contract):
     """The value, which fits the asked type."""
 
-    kind: Literal["value"] = "value"
     value: JsonValue
 
 
 class JudgeFailure(Contract):
     """There is no answer. `code` is an `execution.judge_*` code; no text of the question is in `message`."""
 
-    kind: Literal["failure"] = "failure"
     code: str
     message: str
     details: JsonObject = Field(default_factory=dict)

@@ -39,7 +39,7 @@ def new_text_id() -> str:
 
 
 class ModelJudge:
-    """The `Judge` port: the model of `VARDY_JUDGE_MODEL`, and answers that were kept.
+    """The `Judge` port: the model of `VARDY_JUDGE_MODEL`, which must be set, and answers that were kept.
 
     Thread-safe; one serves all jobs of a worker.
     """
@@ -62,8 +62,6 @@ class ModelJudge:
 
     def ask(self, questions: Sequence[JudgeQuestion], *, job_id: str, budget: JudgeBudget, deadline: float) -> Judged:
         """See `Judge.ask`."""
-        if not self._settings.judge_model:
-            return Judged(answers=tuple(_not_configured() for _ in questions))
         began = self._clock.monotonic()
         items = self._items(questions)
         ledger = Ledger(budget)
@@ -170,10 +168,3 @@ def _answer(item: Item) -> JudgeAnswer:
         return item.answer
     topic, texts = item
     return topic.answer(texts)
-
-
-def _not_configured() -> JudgeFailure:
-    return JudgeFailure(
-        code="execution.judge_not_configured",
-        message="This worker has no judge: set VARDY_JUDGE_MODEL, or do without classify and ai.",
-    )

@@ -79,7 +79,7 @@ class JudgeSession:
                 return CallValue(value=call.value(answer.labels))
             case AiCall(), AiValue():
                 return CallValue(value=answer.value)
-        msg = f"the judge answered {answer.kind} to {call.question.kind}"
+        msg = f"the judge answered {type(answer).__name__} to {type(call).__name__}"
         raise TypeError(msg)
 
 

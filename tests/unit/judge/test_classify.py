@@ -345,13 +345,6 @@ def test_without_time_what_is_kept_is_still_answered() -> None:
     assert ask(judge, classify(["m 1"]), seconds=0).answers == (Classified(labels=("spam",)),)
 
 
-def test_a_worker_without_a_judge_says_so() -> None:
-    judge = make_judge(sorts(by_digit), judge_model="")
-    [answer] = ask(judge, classify(["a"])).answers
-    assert isinstance(answer, JudgeFailure)
-    assert answer.code == "execution.judge_not_configured"
-
-
 def test_a_call_waits_no_longer_than_the_program_may_run() -> None:
     model = JudgingModel(sorts(by_digit))
     ask(make_judge(model, model_timeout_seconds=50), classify(["a"]), seconds=20)

@@ -102,7 +102,7 @@ def test_questions_without_texts_are_answered_beside_those_that_are_asked() -> N
 
 
 def test_an_answer_of_another_kind_than_the_question_is_a_fault() -> None:
-    with pytest.raises(TypeError, match="answered value to classify"):
+    with pytest.raises(TypeError, match="answered AiValue to ClassifyCall"):
         session(ToldJudge(AiValue(value=1))).ask([classify("x")], deadline=7.0)
 
 
