@@ -89,6 +89,22 @@ def test_a_crash_in_a_later_round_loses_no_earlier_one_and_runs_none_again(parts
     assert [(line.round, line.text) for line in console.lines] == [(1, "read")]
 
 
+def test_what_earlier_rounds_took_and_warned_of_counts_after_a_crash(parts: WorkerParts) -> None:
+    def warns(guest: Guest) -> object:
+        guest.call("count_orders", city="Atlantis")
+        parts.clock.forward(2)
+        return "went on"
+
+    job = asked(parts)
+    with pytest.raises(SystemExit):
+        explore(parts, warns, die, model=AnsweringModel(PROGRAM, PROGRAM), job=job)
+    parts.clock.forward(60)
+    again = explore(parts, counts, model=AnsweringModel(ANSWER), job=job)
+    assert again.warnings == ("Round 1: count_orders failed (function.failed) and the program went on.",)
+    assert again.timings.execute == 2_000
+    assert again.usage.prompt_tokens == 300
+
+
 def test_a_crash_while_the_model_is_asked_asks_again_with_the_rounds_so_far(parts: WorkerParts) -> None:
     def dies() -> None:
         if dying.requests:
