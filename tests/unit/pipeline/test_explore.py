@@ -349,6 +349,12 @@ def test_an_answer_may_be_as_large_as_what_a_program_returns(parts: WorkerParts)
     assert large.error.details == {"limit": "output_bytes_max", "limit_value": 10, "value": 12}
 
 
+def test_of_a_refused_answer_no_more_is_kept_than_a_program_may_have(parts: WorkerParts) -> None:
+    limits = {"output_bytes_max": 10, "explore_rounds_max": 1, "program_bytes_max": 200}
+    job = explore(parts, lambda _: 1, model=AnsweringModel(PROGRAM, "So " * 100, ANSWER[:10]), limits=limits)
+    assert [attempt.text for attempt in job.attempts] == [("So " * 100)[:200]]
+
+
 def test_a_request_may_lower_the_number_of_rounds(parts: WorkerParts) -> None:
     model = AnsweringModel(PROGRAM, PROGRAM, ANSWER)
     job = explore(parts, counts, counts, model=model, limits={"explore_rounds_max": 2})
