@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.errors import is_discarded
@@ -9,10 +11,12 @@ from vardy_worker.contracts.journal import EffectState
 from vardy_worker.contracts.status import Status
 
 if TYPE_CHECKING:
+    from vardy_api.recipe_shapes import RecipeView
     from vardy_worker.contracts.view import JobView
 
 DIGEST_SHOWN = 12
 """Characters of a digest that people see; commands take as many."""
+_FAILED = frozenset({Status.VALIDATION_BLOCKED, Status.EXECUTION_ERROR, Status.FUNCTION_ERROR})
 _MODEL_CODES = frozenset({"generation.not_configured", "generation.model_unavailable", "generation.model_rejected"})
 
 
@@ -37,12 +41,35 @@ def next_steps(job: JobView) -> list[str]:
             return [f"vardy jobs commit {job.id} --digest {short_digest(job.plan.digest)}"]
         case Status.PARTIAL | Status.FUNCTION_ERROR if job.plan is not None:
             return _after_a_stopped_commit(job)
-        case Status.VALIDATION_BLOCKED | Status.EXECUTION_ERROR | Status.FUNCTION_ERROR if job.program is not None:
-            return [f"vardy jobs show {job.id} --full", f"vardy jobs console {job.id}"]
         case Status.GENERATION_ERROR if job.error is not None and job.error.code in _MODEL_CODES:
             return ["vardy doctor"]
         case _:
-            return [f"vardy jobs show {job.id} --full"] if job.rounds else []
+            return _after_an_end(job)
+
+
+def recipe_run(view: RecipeView) -> str:
+    """How the recipe is run, with every param that it needs, for its value to be filled in."""
+    needed = view.params_schema.get("required")
+    names = [name for name in needed if isinstance(name, str)] if isinstance(needed, list) else []
+    if not names:
+        return f"vardy recipes run {view.name}"
+    params = "{" + ", ".join(f"{json.dumps(name)}: …" for name in names) + "}"
+    return f"vardy recipes run {view.name} --params {shlex.quote(params)}"
+
+
+def _after_an_end(job: JobView) -> list[str]:
+    if _wants_the_judge(job):
+        return [f'vardy {job.kind.value} "…" --judge']
+    if job.status in _FAILED and job.program is not None:
+        return [f"vardy jobs show {job.id} --full", f"vardy jobs console {job.id}"]
+    return [f"vardy jobs show {job.id} --full"] if job.rounds else []
+
+
+def _wants_the_judge(job: JobView) -> bool:
+    findings = job.error.details.get("findings") if job.error is not None else None
+    if not isinstance(findings, list):
+        return False
+    return any(isinstance(finding, dict) and finding.get("code") == "program.judge_off" for finding in findings)
 
 
 def _after_a_stopped_commit(job: JobView) -> list[str]:

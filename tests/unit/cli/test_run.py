@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tests.support.api import ApiWorld
     from tests.unit.cli.conftest import Cli, Worker
+    from vardy_worker.contracts.base import JsonObject
     from vardy_worker.contracts.job import JobRecord
 
 
@@ -115,6 +116,14 @@ def test_the_exit_code_says_whether_the_job_ended_well(
     assert status.value in ran.out
     assert "some.code" in ran.out
     assert "What to do about it." in ran.out
+
+
+def test_who_left_the_judge_out_is_told_how_to_ask_with_it(cli: Cli, worker: Worker) -> None:
+    details: JsonObject = {"findings": [{"code": "program.judge_off", "message": "`classify` is not available."}]}
+    worker.runs_to(
+        Status.VALIDATION_BLOCKED, error=ErrorInfo(code="validation.program", message="No.", details=details)
+    )
+    assert cli("run", "refund it", "--user", "ana").out.endswith('Next:\n  vardy run "…" --judge\n')
 
 
 def test_a_job_that_takes_too_long_is_named_and_goes_on(cli: Cli) -> None:

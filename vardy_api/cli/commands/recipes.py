@@ -12,6 +12,7 @@ from vardy_api.cli import options
 from vardy_api.cli.command import command, make_group
 from vardy_api.cli.commands.run import Mode, run
 from vardy_api.cli.exits import usage_error
+from vardy_api.cli.next_steps import recipe_run
 from vardy_api.cli.session import Session
 from vardy_api.cli.shown import Shown
 
@@ -122,7 +123,7 @@ def save_recipe(
         expect_version=expect_version,
         dry_run=dry_run,
     )
-    hints = [] if dry_run else [f"vardy recipes run {saved.name} --params '{{}}'"]
+    hints = [] if dry_run else [recipe_run(saved)]
     return Shown(saved, style="saved", hints=hints)
 
 
