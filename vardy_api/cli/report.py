@@ -99,7 +99,7 @@ def _head(out: Output, job: JobView) -> None:
     _fact(out, "asked", asked)
     _fact(out, "for", person_text(job.user))
     if job.mode is Mode.PLAN:
-        _fact(out, "mode", "plan: nothing is executed")
+        _fact(out, "mode", "plan: nothing is executed before its commit")
     when = ago(job.created_at, out.now)
     if job.settled_at is not None:
         when += f", took {duration((job.settled_at - job.created_at).total_seconds())}"
@@ -183,9 +183,9 @@ def _plan(out: Output, job: JobView, plan: PlanView, *, whole: bool) -> None:
     elif job.effects:
         _effects_table(out, job.effects)
     for warning in plan.warnings:
-        out.line(f"  Warning: {warning}", style="yellow")
+        out.draw(Text(f"Warning: {visible(warning)}", style="yellow"), indent=_INDENT)
     for reason in plan.outside:
-        out.line(f"  Outside the recipe's envelope: {visible(reason)}", style="yellow")
+        out.draw(Text(f"Outside the recipe's envelope: {visible(reason)}", style="yellow"), indent=_INDENT)
     if whole or plan.verdict is not Verdict.ALLOW:
         _reasons(out, job.effects)
 
@@ -207,7 +207,7 @@ def _effects_table(out: Output, effects: Sequence[EffectView]) -> None:
     out.grid(grid, indent=_INDENT)
     for effect in effects:
         if effect.error is not None:
-            out.line(f"  effect {effect.seq}: {one_line(effect.error.message)}", style="red")
+            out.draw(Text(f"effect {effect.seq}: {one_line(effect.error.message)}", style="red"), indent=_INDENT)
 
 
 def _argument_orders(effects: Sequence[EffectView]) -> dict[str, list[str]]:
@@ -268,7 +268,7 @@ def _reasons(out: Output, effects: Sequence[EffectView]) -> None:
         if effect.message:
             said.setdefault(effect.message, []).append(effect.seq)
     for message, seqs in said.items():
-        out.line(f"  {effects_named(seqs)}: {one_line(message)}")
+        out.draw(Text(f"{effects_named(seqs)}: {one_line(message)}"), indent=_INDENT)
 
 
 def _approvals(out: Output, job: JobView, plan: PlanView) -> None:
@@ -281,12 +281,12 @@ def _approvals(out: Output, job: JobView, plan: PlanView) -> None:
         rule = need.rule or "the default"
         out.line(f"  {rule}: {len(need.approved_by)} of {need.quorum} from {who}{given}")
     if plan.avoidable is not None and job.status in WAITING_FOR_PEOPLE:
-        out.line(f"  {plan.avoidable.message}", style="cyan")
+        out.draw(Text(visible(plan.avoidable.message), style="cyan"), indent=_INDENT)
     for decision in job.decisions:
         word = "approved" if decision.decision is Choice.APPROVE else "denied"
         old = "" if decision.digest == plan.digest else " (an earlier plan)"
         reason = f": {one_line(decision.reason)}" if decision.reason else ""
-        out.line(f"  {decision.user.id} {word}{old}{reason}")
+        out.draw(Text(visible(f"{decision.user.id} {word}{old}{reason}")), indent=_INDENT)
 
 
 def _error(out: Output, error: ErrorInfo) -> None:
@@ -299,7 +299,7 @@ def _details(out: Output, error: ErrorInfo) -> None:
     for name, value in error.details.items():
         if name in {"findings", "problems"} and isinstance(value, list):
             for finding in value:
-                out.line(f"  {_finding(finding)}")
+                out.draw(Text(_finding(finding)), indent=_INDENT)
         else:
             shown = visible(value) if isinstance(value, str) else short_json(value)
             out.draw(Text(f"{name}: ", style="dim").append(cut(shown, DETAIL_SHOWN), style="not dim"), indent=_INDENT)

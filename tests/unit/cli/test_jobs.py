@@ -12,6 +12,8 @@ from vardy_worker.contracts.policy import ApprovalNeed, EffectVerdict, PolicyRes
 from vardy_worker.contracts.status import Status
 
 if TYPE_CHECKING:
+    import pytest
+
     from tests.support.api import ApiWorld
     from tests.unit.cli.conftest import Cli, Worker
 
@@ -196,6 +198,16 @@ def test_what_takes_a_plan_outside_its_envelope_is_shown_to_approvers(cli: Cli, 
     for command in ("approvals", "jobs"):
         assert f"Outside the recipe's envelope: {reason}" in cli(command, "show", job.id).out
     assert cli("jobs", "show", job.id, "--json").json["plan"]["outside"] == [reason]
+
+
+def test_a_long_sentence_goes_on_under_its_beginning(
+    cli: Cli, world: ApiWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    judged = policy(Verdict.APPROVE, 1, ApprovalNeed(rule="a-rule")).model_copy(update={"outside": ("more " * 20,)})
+    job = world.job(Status.PENDING_APPROVAL, effects=(effect(),), policy=judged)
+    lines = cli("jobs", "show", job.id).out.splitlines()
+    assert [line[:6] for line in lines if "more" in line] == ["  Outs", "  more", "  more"]
 
 
 def test_how_an_approval_could_be_avoided_is_shown_while_it_can_be(cli: Cli, world: ApiWorld) -> None:
