@@ -83,7 +83,9 @@ def _after(out: Output, view: RecipeView, style: str) -> None:
     elif view.changed:
         out.line(f"{done} {view.name} as version {view.version}.")
     else:
-        out.line(f"Nothing to do: version {view.version} of {view.name} is the same already.")
+        reviewer = one_line(view.reviewed_by)
+        seen = f", which {reviewer} reviewed," if reviewer else ""
+        out.line(f"Nothing to do: version {view.version} of {view.name}{seen} is the same already.")
 
 
 def changes(out: Output, view: RecipeView) -> None:

@@ -295,9 +295,13 @@ def _bad(at: str, message: str) -> RequestError:
 
 
 def _conflict(name: str, expected: int | None) -> RequestError:
-    seen_at = "as it was a moment ago" if expected is None else f"at version {expected}"
+    if expected == 0:
+        message = f"There is a recipe {name} already; look at it, or take another name."
+    else:
+        seen_at = "as it was a moment ago" if expected is None else f"at version {expected}"
+        message = f"The recipe {name} is not {seen_at} any more; look at it again."
     return RequestError(
-        f"The recipe {name} is not {seen_at} any more; look at it again.",
+        message,
         code="recipe.conflict",
         details={"recipe": name, "expect_version": expected},
     )

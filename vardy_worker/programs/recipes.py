@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.program import Finding
 
 NAME_MESSAGE = "A recipe's name begins with a small letter and has small letters, digits and hyphens, at most 63."
+_VERSION_SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,11 @@ def _problems(
         if present is None:
             message = f"The program does not call `{name}`."
         elif present.version != version:
-            message = f"`{name}` has version {present.version} now; the recipe was reviewed against {version}."
+            message = (
+                f"`{name}` has version {present.version[:_VERSION_SHOWN]} now; the recipe was reviewed against "
+                f"{version[:_VERSION_SHOWN]}. Review the saved recipe and export it, or take this version out "
+                "if the program was reviewed with the function as it is now."
+            )
         else:
             continue
         yield {"at": make_pointer(("functions", name)), "message": message}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.support.factories import effect
 from vardy_api.cli.exits import ExitCode
 from vardy_worker.contracts.base import sha256_text
@@ -52,10 +54,24 @@ def test_a_dry_run_of_a_save_says_what_it_would_come_to(cli: Cli) -> None:
     assert "list_payments" in bad.err
 
 
-def test_saving_the_same_again_makes_no_version(cli: Cli) -> None:
+@pytest.mark.parametrize(
+    ("required", "command"),
+    [
+        (None, "vardy recipes run refund\n"),
+        (["days", "to"], """vardy recipes run refund --params '{"days": …, "to": …}'\n"""),
+        (["it's"], """vardy recipes run refund --params '{"it'"'"'s": …}'\n"""),
+    ],
+)
+def test_a_saved_recipe_says_how_it_is_run(cli: Cli, required: list[str] | None, command: str) -> None:
+    schema = {"type": "object"} | ({} if required is None else {"required": required})
+    saved = cli(*SAVE, "--params-schema", json.dumps(schema), stdin=READS)
+    assert saved.out == f"Saved refund as version 1.\n\nNext:\n  {command}"
+
+
+def test_saving_the_same_again_makes_no_version_and_names_who_reviewed_it(cli: Cli) -> None:
     cli(*SAVE, stdin=READS)
-    again = cli(*SAVE, stdin=READS)
-    assert "Nothing to do: version 1 of refund is the same already." in again.out
+    again = cli(*SAVE[:-1], "leo", stdin=READS)
+    assert "Nothing to do: version 1 of refund, which lea reviewed, is the same already." in again.out
     assert cli("recipes", "show", "refund", "--json").json["version"] == 1
 
 
