@@ -54,20 +54,27 @@ def _attention(summaries: Summaries) -> str:
 
 def _because(one: Any) -> str:
     urgent = f", {one['urgent_tickets']} of them urgent" if one["urgent_tickets"] else ""
-    owed = f"{_euros(one['overdue_cents'])} overdue, the oldest for {one['days_late']} days"
+    owed = f"{_euros(one['overdue_cents'])} overdue, the oldest for {_counted(one['days_late'], 'day')}"
     parts = [owed] if one["overdue_cents"] else []
-    parts += [f"{one['open_tickets']} open tickets{urgent}"] if one["open_tickets"] else []
+    parts += [f"{_counted(one['open_tickets'], 'open ticket')}{urgent}"] if one["open_tickets"] else []
     return f"{one['name']} (customer {one['id']}): {'; '.join(parts)}"
 
 
 def _help(summaries: Summaries) -> str:
     load = _busiest(summaries)
-    head = f"{load['name']} has {load['open']} open tickets, {load['urgent']} of them urgent"
+    head = f"{load['name']} has {_counted(load['open'], 'open ticket')}, {load['urgent']} of them urgent"
     if len(summaries) == 1:
         return f"{head}. I could not look at them one by one."
     backlog: Any = summaries[-1]
-    lines = [f"- ticket {one['id']} of {one['customer']}: {one['priority']}, for {one['days']} days" for one in backlog]
+    lines = [
+        f"- ticket {one['id']} of {one['customer']}: {one['priority']}, for {_counted(one['days'], 'day')}"
+        for one in backlog
+    ]
     return "\n".join([f"{head}. The oldest:", *lines])
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _busiest(summaries: Summaries) -> Any:

@@ -66,6 +66,11 @@ def test_an_answer_has_the_numbers_of_the_summaries() -> None:
     )
 
 
+def test_one_of_something_is_not_told_as_several() -> None:
+    agents: JsonValue = {"agents": [{"name": "Zita", "open": 1, "urgent": 1}]}
+    assert said("Which agent needs help?", agents, BACKLOG).startswith("Zita has 1 open ticket, 1 of them urgent.")
+
+
 def test_when_no_program_may_run_it_answers_from_what_it_has() -> None:
     answer = said("which agent needs help", AGENTS, rounds_max=1)
     assert answer == "Zita has 23 open tickets, 5 of them urgent. I could not look at them one by one."
