@@ -57,14 +57,9 @@ def explore_job(work: JobInHand) -> None:
 
 def _next_round(work: JobInHand) -> bool:
     """Asks for a program, and stores it as the next round; False when the job was settled."""
-    said = _ask(work)
-    if isinstance(said, ErrorInfo):
-        work.settle(JOB_ERRORS[said.code], error=said)
+    if (next_turn := _turn(work)) is None:
         return False
-    turn = _read(work, said)
-    if isinstance(turn, Answer):
-        work.settle(Status.SUCCESS, fields={"answer": turn.text})
-        return False
+    said, turn = next_turn
     n = len(work.job.rounds) + 1
     if isinstance(turn, NoProgram):
         _store(work, Round(n=n, error=_error_of(turn), ended_at_ms=work.parts.clock.now_ms()))
@@ -117,22 +112,30 @@ def _conclude(work: JobInHand) -> None:
         return
     error = work.job.attempts[-1].error if work.job.attempts else NO_MORE_PROGRAMS
     while len(work.job.attempts) < work.limits.generation_attempts:
-        said = _ask(work)
-        if isinstance(said, ErrorInfo):
-            work.settle(JOB_ERRORS[said.code], error=said)
+        if (next_turn := _turn(work)) is None:
             return
-        turn = _read(work, said)
-        if isinstance(turn, Answer):
-            work.settle(Status.SUCCESS, fields={"answer": turn.text})
-            return
+        said, turn = next_turn
         error = _error_of(turn) if isinstance(turn, NoProgram) else NO_MORE_PROGRAMS
         work.remember_attempt(Attempt(text=said.reply.text[: work.limits.program_bytes_max], error=error))
         work.enter(Stage.GENERATE, {"attempts": work.job.attempts, "usage": work.job.usage})
     work.settle(JOB_ERRORS[error.code], error=error)
 
 
+def _turn(work: JobInHand) -> tuple[Generated, Extracted | NoProgram] | None:
+    """The model's next turn; None where it ended the job: by the answer, or since no model gave one."""
+    said = _ask(work)
+    if isinstance(said, ErrorInfo):
+        work.settle(JOB_ERRORS[said.code], error=said)
+        return None
+    turn = _read(work, said)
+    if isinstance(turn, Answer):
+        work.settle(Status.SUCCESS, fields={"answer": turn.text})
+        return None
+    return said, turn
+
+
 def _ask(work: JobInHand) -> Generated | ErrorInfo:
-    """The model's next turn, from all that is known by now."""
+    """What the model says next, from all that is known by now."""
     prepare_to_ask(work)
     if work.job.stage is not Stage.GENERATE:
         work.enter(Stage.GENERATE)
