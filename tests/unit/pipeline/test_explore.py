@@ -128,6 +128,18 @@ def test_usage_and_warnings_of_all_rounds_add_up(parts: WorkerParts) -> None:
     assert [[call.ok for call in each.calls] for each in job.rounds] == [[False], [True], [False]]
 
 
+def test_the_times_say_how_long_it_waited_and_how_long_all_programs_took(parts: WorkerParts) -> None:
+    def takes_two_seconds(_: Guest) -> object:
+        parts.clock.forward(2)
+        return "read"
+
+    job = parts.submit(submission(request=QUESTION), kind=JobKind.EXPLORE)
+    parts.clock.forward(3)
+    model = AnsweringModel(PROGRAM, PROGRAM, ANSWER)
+    ended = explore(parts, takes_two_seconds, takes_two_seconds, job=job, model=model)
+    assert (ended.timings.queued, ended.timings.execute) == (3_000, 4_000)
+
+
 def test_the_console_is_kept_by_rounds_and_never_sent(parts: WorkerParts) -> None:
     def prints(text: str) -> Returned:
         return Returned(output=1, console=(ConsoleLine(level="log", text=text),))
