@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 import typer
 
@@ -49,7 +50,8 @@ def command(
             finally:
                 session.close()
 
-        _describe(invoke, [_parameter("ctx", typer.Context), *own, *_common(connects=connects)])
+        options = [_without_type_of_flags(each) for each in (*own, *_common(connects=connects))]
+        _describe(invoke, [_parameter("ctx", typer.Context), *options])
         group.command(name, help=_help(function), epilog=_epilog(examples), rich_help_panel=panel)(invoke)
         return function
 
@@ -70,6 +72,19 @@ def _common(*, connects: bool) -> list[inspect.Parameter]:
     if not connects:
         return [as_json]
     return [as_json, _parameter("url", Url, default=None), _parameter("api_key", ApiKey, default=None)]
+
+
+def _without_type_of_flags(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Flags take no value, so their help must not name a type where others have the name of their value."""
+    kind, *extra = get_args(parameter.annotation) or (None,)
+    if kind is not bool:
+        return parameter
+    flags = []
+    for each in extra:
+        flag = copy.copy(each)
+        flag.metavar = ""
+        flags.append(flag)
+    return parameter.replace(annotation=Annotated[(bool, *flags)])
 
 
 def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

@@ -208,4 +208,4 @@ CreatedAfter = Annotated[
         parser=parse_moment, metavar="TIME", help="Only jobs made after this time (ISO 8601, or 2h for two hours ago)."
     ),
 ]
-Limit = Annotated[int, typer.Option(min=1, max=200, help="How many at the most.")]
+Limit = Annotated[int, typer.Option(min=1, max=200, metavar="N", help="How many at the most.")]

@@ -102,6 +102,12 @@ def test_every_option_says_what_it_does(path: tuple[str, ...]) -> None:
     assert unsaid == []
 
 
+def test_flags_and_only_they_are_shown_without_a_value(path: tuple[str, ...]) -> None:
+    for parameter in COMMANDS[path].params:
+        if any(name.startswith("-") for name in parameter.opts):
+            assert (parameter.metavar == "") is bool(parameter.is_flag), parameter.opts
+
+
 def test_every_command_that_uses_the_api_takes_its_address_and_key(path: tuple[str, ...]) -> None:
     is_process = path[0] in {"api", "worker", "dev", "demo", "bench"}
     assert ({"--url", "--api-key"} <= options(COMMANDS[path])) is not is_process

@@ -29,7 +29,10 @@ def explore(
     functions: options.FunctionNames = None,
     judge: options.Judge = False,
     rounds_max: Annotated[
-        int | None, typer.Option(min=1, max=20, help="At most so many programs; the deployment has a limit of its own.")
+        int | None,
+        typer.Option(
+            min=1, max=20, metavar="N", help="At most so many programs; the deployment has a limit of its own."
+        ),
     ] = None,
     metadata: options.Metadata = None,
     limits: options.Limits = None,

@@ -13,7 +13,9 @@ from vardy_api.cli.shown import Shown
 
 ModeName = Literal["execute", "plan"]
 Mode = Annotated[ModeName, typer.Option(help="`plan` makes the plan and executes nothing.")]
-Repairs = Annotated[int, typer.Option(min=0, max=3, help="How often a program that failed may be written again.")]
+Repairs = Annotated[
+    int, typer.Option(min=0, max=3, metavar="N", help="How often a program that failed may be written again.")
+]
 
 RUN_EXAMPLES = (
     'vardy run "how much does customer 3 owe?" --user ana',
