@@ -1,23 +1,28 @@
-"""JSON Schema (2020-12) whose patterns cannot hold a process up.
+"""JSON Schema (2020-12) that cannot hold a process up, and counts as people do.
 
 Python's `re` backtracks, and keeps every other thread of the process waiting meanwhile:
 `^(a+)+$` on forty letters takes hours. Patterns run here in an engine whose time is linear
-in the text; it has neither look-around nor back-references.
+in the text; it has neither look-around nor back-references. Nor is every item compared with
+every other where all must differ, and references are followed a limited number of times.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import lru_cache
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 from jsonschema.validators import extend
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 from pydantic_core import ValidationError as NoMatch
 from referencing import Registry
 
+from vardy_worker.contracts.base import make_pointer
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Hashable, Iterator
 
     from jsonschema.protocols import Validator
 
@@ -26,15 +31,68 @@ if TYPE_CHECKING:
 
 _DATA: Final = frozenset({"const", "default", "enum", "examples"})
 _BY_NAME: Final = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
+_IN_LISTS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_ALONE: Final = frozenset(
+    {
+        "additionalProperties",
+        "contains",
+        "contentSchema",
+        "else",
+        "if",
+        "items",
+        "not",
+        "propertyNames",
+        "then",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    }
+)
 PATTERNS_KEPT: Final = 256
+REFERENCES_MAX: Final = 100_000
+"""References that are followed for one value, which takes a few seconds."""
+
+
+class EndlessReferencesError(RecursionError):
+    """A schema refers to itself so often that one value would keep a process busy."""
+
+
+class _Followed(FormatChecker):
+    """Counts the references that a validator follows: it is what goes along into every part of a schema.
+
+    Formats are not checked, as without it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(formats=())
+        self._left = REFERENCES_MAX
+
+    def one_more(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise EndlessReferencesError
 
 
 def schema_validator(schema: JsonObject) -> Validator:
-    """A validator of one schema. Raises nothing before it is used.
+    """A validator of one value by one schema. Raises nothing before it is used, then `EndlessReferencesError`.
 
     What a schema refers to is looked for in itself alone: by default the library would fetch it.
+    Any part is of the same version, whatever it says: the library would take another validator there.
     """
-    return validator_class()(schema, registry=Registry())
+    return validator_class()(_without_versions(schema), registry=Registry(), format_checker=_Followed())
+
+
+def _without_versions(schema: JsonValue, *, is_by_name: bool = False) -> Any:
+    if isinstance(schema, list):
+        return [_without_versions(inner) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if is_by_name:
+        return {name: _without_versions(inner) for name, inner in schema.items()}
+    return {
+        key: inner if key in _DATA else _without_versions(inner, is_by_name=key in _BY_NAME)
+        for key, inner in schema.items()
+        if key != "$schema"
+    }
 
 
 def result_problem(function: FunctionSpec, result: JsonValue) -> str | None:
@@ -52,13 +110,37 @@ def result_problem(function: FunctionSpec, result: JsonValue) -> str | None:
 @lru_cache(maxsize=1)
 def validator_class() -> Callable[..., Validator]:
     """The class of all validators, to be extended further."""
-    made: Callable[..., Validator] = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call] # the stubs leave it untyped
+    keywords = {
+        "$dynamicRef": _counted("$dynamicRef"),
+        "$ref": _counted("$ref"),
+        "multipleOf": _multiple_of,
+        "pattern": _pattern,
+        "properties": _properties,
+        "uniqueItems": _unique_items,
+    }
+    made: Callable[..., Validator] = extend(Draft202012Validator, keywords)  # type: ignore[no-untyped-call] # the stubs leave it untyped
     return made
 
 
 def pattern_problem(schema: JsonValue) -> str:
     """What is wrong with the first pattern that cannot be used, in a sentence; "" when all can."""
     return next(_problems(schema), "")
+
+
+def subschemas(schema: JsonValue, at: str = "") -> Iterator[tuple[str, JsonValue]]:
+    """Each place of a schema that is one itself, by JSON pointer."""
+    yield at, schema
+    if not isinstance(schema, dict):
+        return
+    for key, inner in schema.items():
+        if key in _BY_NAME and isinstance(inner, dict):
+            for name, part in inner.items():
+                yield from subschemas(part, at + make_pointer((key, name)))
+        elif key in _IN_LISTS and isinstance(inner, list):
+            for index, part in enumerate(inner):
+                yield from subschemas(part, at + make_pointer((key, index)))
+        elif key in _ALONE:
+            yield from subschemas(inner, at + make_pointer((key,)))
 
 
 def _problems(schema: JsonValue) -> Iterator[str]:
@@ -95,3 +177,54 @@ def _pattern(validator: Validator, pattern: str, instance: Any, _schema: JsonObj
         matcher.validate_python(instance)
     except NoMatch:
         yield ValidationError("does not match the pattern")
+
+
+def _counted(keyword: str) -> Callable[..., Iterator[ValidationError]]:
+    follow = Draft202012Validator.VALIDATORS[keyword]
+
+    def counted(validator: Any, reference: str, instance: Any, schema: JsonObject) -> Iterator[ValidationError]:
+        if isinstance(validator.format_checker, _Followed):
+            validator.format_checker.one_more()
+        yield from follow(validator, reference, instance, schema) or ()
+
+    return counted
+
+
+def _multiple_of(validator: Validator, divisor: float, instance: Any, _schema: JsonObject) -> Iterator[ValidationError]:
+    if not validator.is_type(instance, "number"):
+        return
+    endless = isinstance(instance, float) and not isfinite(instance)
+    if endless or _exact(instance) % _exact(divisor):
+        yield ValidationError("is not a multiple")
+
+
+def _exact(number: float) -> Fraction:
+    """A float as the decimal that it is written as: 19.99 is a multiple of 0.01."""
+    return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
+
+
+def _properties(validator: Any, named: JsonObject, instance: Any, _schema: JsonObject) -> Iterator[ValidationError]:
+    if not validator.is_type(instance, "object"):
+        return
+    for name, schema in named.items():
+        if name not in instance:
+            continue
+        if schema is False:
+            # The library does not say where.
+            yield ValidationError("is not allowed", path=(name,), validator="false", validator_value=False)
+        else:
+            yield from validator.descend(instance[name], schema, path=name, schema_path=name)
+
+
+def _unique_items(validator: Validator, unique: bool, instance: Any, _schema: JsonObject) -> Iterator[ValidationError]:
+    if unique and validator.is_type(instance, "array") and len({_identity(item) for item in instance}) < len(instance):
+        yield ValidationError("has the same item twice")
+
+
+def _identity(value: JsonValue) -> Hashable:
+    """What is the same for values that JSON Schema takes for equal, and for no others: 1 and 1.0, but not true."""
+    if isinstance(value, dict):
+        return "object", frozenset((name, _identity(item)) for name, item in value.items())
+    if isinstance(value, list):
+        return "array", tuple(map(_identity, value))
+    return isinstance(value, bool), value

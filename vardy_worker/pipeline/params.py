@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from difflib import get_close_matches
+from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.base import make_pointer
@@ -11,7 +13,7 @@ from vardy_worker.contracts.errors import ErrorInfo
 from vardy_worker.json_schemas import schema_validator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from jsonschema import ValidationError
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 PROBLEMS_MAX = 50
 """Problems that are told; the first is in the sentence."""
 NAME_CHARACTERS_MAX = 100
-"""Characters of an unknown field's name that are told."""
+"""Characters of a field's name that are told: it may be part of what was given."""
 EXPECTED_CHARACTERS_MAX = 200
 """Characters of what a schema expects that are shown; of more, only the rule is named."""
 
@@ -36,38 +38,45 @@ def bad_params(recipe: Recipe, params: JsonObject) -> ErrorInfo | None:
             message=f"The params schema of recipe {recipe.name} refers to itself without end; save a better one.",
             details={"recipe": recipe.name, "version": recipe.version, "problems": []},
         )
-    found = {(problem["at"], problem["rule"]): problem for error in errors for problem in _problems(error)}
-    problems = sorted(found.values(), key=lambda problem: problem["at"])
-    if not problems:
+    found = {key: tell for error in errors for key, tell in _problems(error)}
+    if not found:
         return None
-    rest = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
+    first = sorted(found, key=itemgetter(0))[:PROBLEMS_MAX]
+    problems: list[JsonObject] = [{"at": at, "rule": rule, "message": found[at, rule]()} for at, rule in first]
+    rest = f" ({len(found) - 1} more)" if len(found) > 1 else ""
     return ErrorInfo(
         code="validation.params",
         message=f"The params do not fit recipe {recipe.name}: {problems[0]['message']}{rest}",
-        details={"recipe": recipe.name, "version": recipe.version, "problems": problems[:PROBLEMS_MAX]},
+        details={"recipe": recipe.name, "version": recipe.version, "problems": problems},
     )
 
 
-def _problems(error: ValidationError) -> Iterator[JsonObject]:
-    """One for each field where the rule tells which fields it is about, else one for the place."""
-    path, rule, expected = tuple(error.absolute_path), str(error.validator), error.validator_value
+def _problems(error: ValidationError) -> Iterator[tuple[tuple[str, str], Callable[[], str]]]:
+    """One for each field where the rule tells which fields it is about, else one for the place.
+
+    Each is its pointer and rule, and what makes its sentence: there may be far more than are told.
+    """
+    rule, expected = str(error.validator or "false"), error.validator_value
+    path = tuple(part[:NAME_CHARACTERS_MAX] if isinstance(part, str) else part for part in error.absolute_path)
     schema = error.schema if isinstance(error.schema, dict) else {}
     if rule == "required" and isinstance(expected, list) and isinstance(error.instance, dict):
         for name in expected:
             if name not in error.instance:
-                yield _problem((*path, name), rule, f"{_field((*path, name))} is missing.")
+                yield _problem((*path, name), rule, lambda: "is missing.")
     elif rule == "additionalProperties" and expected is False and isinstance(error.instance, dict):
-        known = list(schema.get("properties", {}))
+        known = schema.get("properties", {})
         for name in error.instance:
             if name not in known:
-                field = (*path, name[:NAME_CHARACTERS_MAX])
-                yield _problem(field, rule, f"{_field(field)} is not known{_near(name, known)}")
+                told = name[:NAME_CHARACTERS_MAX]
+                yield _problem((*path, told), rule, partial(_unknown, told, known))
     else:
-        yield _problem(path, rule, f"{_field(path)} {_broken(rule, expected)}.")
+        yield _problem(path, rule, lambda: f"{_broken(rule, expected)}.")
 
 
-def _problem(path: tuple[str | int, ...], rule: str, message: str) -> JsonObject:
-    return {"at": make_pointer(path), "rule": rule, "message": message}
+def _problem(
+    path: tuple[str | int, ...], rule: str, broken: Callable[[], str]
+) -> tuple[tuple[str, str], Callable[[], str]]:
+    return (make_pointer(path), rule), lambda: f"{_field(path)} {broken()}"
 
 
 def _field(path: tuple[str | int, ...]) -> str:
@@ -76,6 +85,8 @@ def _field(path: tuple[str | int, ...]) -> str:
 
 def _broken(rule: str, expected: JsonValue) -> str:
     """What is wrong with a value, in the words of the schema."""
+    if rule == "false":
+        return "is not allowed"
     if rule == "type":
         return f"must be of type {' or '.join(expected) if isinstance(expected, list) else expected}"
     if rule in {"anyOf", "oneOf"}:
@@ -86,8 +97,10 @@ def _broken(rule: str, expected: JsonValue) -> str:
     return f"must be one of {text}" if rule == "enum" else f"does not fit `{rule}: {text}`"
 
 
-def _near(name: str, known: list[str]) -> str:
-    near = get_close_matches(name, known, n=1)
+def _unknown(name: str, known: Iterable[str]) -> str:
+    names = list(known)
+    near = get_close_matches(name, names, n=1)
     if near:
-        return f"; did you mean `{near[0]}`?"
-    return f"; known are {', '.join(f'`{each}`' for each in known)}." if known else "; there are no fields."
+        return f"is not known; did you mean `{near[0]}`?"
+    there = f"known are {', '.join(f'`{each}`' for each in names)}." if names else "there are no fields."
+    return f"is not known; {there}"

@@ -106,6 +106,44 @@ def test_a_schema_may_refer_to_itself(http: httpx.Client) -> None:
     assert http.put("/v1/recipes/a", json={"source": SOURCE, "params_schema": schema}).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"properties": {"a": {"$ref": "#/type"}}}, "refers to #/type,"),
+        ({"properties": {"a": {"$ref": "#/required/0"}}, "required": ["a"]}, "refers to #/required/0,"),
+        ({"properties": {"type": {"$ref": "#/properties"}}}, "refers to #/properties,"),
+        ({"enum": [{}], "properties": {"a": {"$ref": "#/enum/0"}}}, "refers to #/enum/0,"),
+        ({"x-more": {}, "items": {"not": {"$ref": "#/x-more"}}}, "refers to #/x-more,"),
+        ({"prefixItems": [{}, {"$dynamicRef": "#/prefixItems/2"}]}, "refers to #/prefixItems/2,"),
+        ({"properties": {"a": {"$id": "urn:a", "$ref": "#/properties/a"}}}, "has an `$id` at /properties/a;"),
+        ({"properties": ["x" * 20_000]}, "is not a JSON Schema (2020-12): ["),
+    ],
+)
+def test_a_schema_that_a_run_could_not_follow_is_refused_when_it_is_saved(
+    http: httpx.Client, fields: dict[str, Any], told: str
+) -> None:
+    [(at, message)] = problems(
+        http.put("/v1/recipes/a", json={"source": SOURCE, "params_schema": {**OBJECT, **fields}})
+    )
+    assert at == PARAMS
+    assert message.startswith(f"params_schema {told}")
+    assert len(message) < 400
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"enum": [{"$ref": "elsewhere"}], "default": {"$ref": "#/no", "$id": "a"}},
+        {"$id": "https://example.org/s", "properties": {"a": {"$ref": "#/properties/b"}, "b": {}}},
+        {"prefixItems": [{}, {"$ref": "#/prefixItems/0"}], "then": {"items": False}, "not": {"$ref": "#/then/items"}},
+        {"$defs": {"ä b": {}}, "properties": {"a": {"$ref": "#/$defs/%C3%A4%20b"}}},
+    ],
+)
+def test_a_schema_may_refer_to_any_part_that_is_a_schema(http: httpx.Client, fields: dict[str, Any]) -> None:
+    body = {"source": SOURCE, "params_schema": {**OBJECT, **fields}}
+    assert http.put("/v1/recipes/a", json=body).status_code == 200
+
+
 def test_a_program_that_does_not_validate_is_refused_with_every_finding(http: httpx.Client) -> None:
     source = "async function run() {\n  await fetch('https://example.org');\n  return await lst_payments();\n}\n"
     answer = http.put("/v1/recipes/a", json={"source": source})
@@ -128,8 +166,11 @@ def test_a_recipe_is_saved_only_over_the_version_that_was_seen(http: httpx.Clien
     assert http.put("/v1/recipes/a", json={"source": SOURCE, "expect_version": 0}).status_code == 200
     answer = http.put("/v1/recipes/a", json={"source": SOURCE, "expect_version": 0})
     assert (answer.status_code, answer.json()["code"]) == (409, "recipe.conflict")
+    assert answer.json()["detail"] == "There is a recipe a already; look at it, or take another name."
     changed = {"source": SOURCE, "description": "Another.", "expect_version": 1}
     assert http.put("/v1/recipes/a", json=changed).json()["version"] == 2
+    stale = http.put("/v1/recipes/a", json=changed | {"description": "A third."}).json()
+    assert stale["detail"] == "The recipe a is not at version 1 any more; look at it again."
 
 
 def test_a_job_without_a_program_makes_no_recipe(api: ApiWorld, http: httpx.Client) -> None:

@@ -174,6 +174,34 @@ def test_a_schema_of_which_much_is_expected_is_not_quoted_whole(parts: WorkerPar
     assert job.error.details["problems"][0]["message"] == "`city` does not fit `enum` in its schema."
 
 
+def test_a_field_that_may_not_be_there_is_named_itself(parts: WorkerParts) -> None:
+    schema = {"type": "object", "properties": {"a": {"properties": {"internal": False}}, "b": {"$ref": "#/$defs/no"}}}
+    schema["$defs"] = {"no": False}
+    job = run_recipe(parts, recipe(parts, params_schema=schema), params={"a": {"internal": "SECRET"}, "b": "SECRET"})
+    assert job.error is not None
+    assert job.error.details["problems"] == [
+        {"at": "/a/internal", "rule": "false", "message": "`a.internal` is not allowed."},
+        {"at": "/b", "rule": "false", "message": "`b` is not allowed."},
+    ]
+    assert "SECRET" not in job.error.model_dump_json()
+
+
+def test_thousands_of_unknown_fields_are_told_in_short(parts: WorkerParts) -> None:
+    schema = {"type": "object", "additionalProperties": False, "properties": {f"city_{n}": {} for n in range(20)}}
+    params = {f"cty_{n}": 1 for n in range(20_000)}
+    job = run_recipe(parts, recipe(parts, params_schema=schema), params=params)
+    assert job.error is not None
+    assert job.error.message.endswith("(19999 more)")
+    assert len(job.error.details["problems"]) == 50
+
+
+def test_names_of_any_length_are_told_in_short(parts: WorkerParts) -> None:
+    schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+    job = run_recipe(parts, recipe(parts, params_schema=schema), params={"k" * 200_000: "x"})
+    assert job.error is not None
+    assert len(job.error.model_dump_json()) < 1000
+
+
 # --- functions ----------------------------------------------------------------------------------------
 
 
