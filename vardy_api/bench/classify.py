@@ -33,7 +33,7 @@ def classify() -> Measurement:
         environment = model.environment()
         with bench_stack(**environment) as stack, Vardy(stack.url, api_key=stack.api_key) as vardy:
             vardy.save_recipe(RECIPE, source=PROGRAM, params_schema={"type": "object"}, judge=True)
-            # The first call of a worker loads the model library, within the time of the program.
+            # The first job of a worker that judges loads the model library.
             _run(vardy, texts=1, distinct=1)
             first, first_seconds = _measured(vardy, model)
             second, second_seconds = _measured(vardy, model)
