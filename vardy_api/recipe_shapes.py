@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from vardy_worker.contracts.recipe import Recipe
 
-_REVIEWED_BY = "filled in from the key where it is bound to a person"
+_REVIEWED_BY = "filled in from the key where it is bound to a person; if empty, the owner of the key"
 
 
 class RecipeSave(Contract):

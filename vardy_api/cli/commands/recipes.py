@@ -26,7 +26,7 @@ ExpectVersion = Annotated[
 
 
 ReviewedBy = Annotated[
-    str, typer.Option(metavar="WHO", help="Who reviewed the program; a key that is bound to a person needs none.")
+    str, typer.Option(metavar="WHO", help="Who reviewed the program; without it, the key's person, or else its owner.")
 ]
 _VERSIONS = re.compile(r"([1-9][0-9]{0,8})(?::([1-9][0-9]{0,8}))?")
 
