@@ -67,17 +67,20 @@ def _welcome(stack: Stack) -> None:
     _say(f"  API      {stack.url}        (documentation: {stack.url}/docs)")
     _say(f"  Key      {stack.api_key}")
     _say(f"  Data     {stack.data_dir}")
-    if stack.scripted is not None and stack.uses_demo_shop:
+    if stack.scripted is not None:
         _say("  Model    scripted: it knows a few phrases, and lists them for any other; VARDY_MODEL sets a real one")
-    elif stack.scripted is not None:
+    elif not stack.has_model:
         _say("  Model    none: the scripted one knows only the demo shop; set VARDY_MODEL, or run recipes")
     _say("")
     _say("In another terminal:")
     _say("")
     _say(f"  export VARDY_URL={stack.url} VARDY_API_KEY={stack.api_key}")
-    example = "how much does customer 3 owe?" if stack.uses_demo_shop else "…"
-    _say(f'  vardy run "{example}" --user ana')
-    if stack.uses_demo_shop:
+    if stack.has_model:
+        example = "how much does customer 3 owe?" if stack.uses_demo_shop else "…"
+        _say(f'  vardy run "{example}" --user ana')
+    else:
+        _say("  vardy functions list")
+    if stack.uses_demo_shop or not stack.has_model:
         _say("  vardy recipes list")
     _say("")
     _say("Ctrl-C stops everything.")

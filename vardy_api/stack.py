@@ -1,6 +1,6 @@
 """The whole of Vardy on one machine: embedded server, worker, API, and a model by script.
 
-    embedded server ─ scripted model (when no VARDY_MODEL is set) ─ worker ─ API
+    embedded server ─ scripted model (for the demo shop, when no VARDY_MODEL is set) ─ worker ─ API
     started in this order, each only when the one before serves; stopped in reverse
 
 `vardy dev` keeps one running; `vardy demo` starts one for its own use.
@@ -51,7 +51,7 @@ class Stack:
     """A running Vardy; a context manager. `url` and `api_key` are there once it has started.
 
     Settings of the process's environment, or of `environment`, win; what is not set gets the
-    demo's functions, rules and model. `show(name, line)` gets what the processes write.
+    demo's functions, and with those the demo's rules and model. `show(name, line)` gets what the processes write.
     """
 
     def __init__(
@@ -91,6 +91,11 @@ class Stack:
     def uses_demo_shop(self) -> bool:
         """Whether the functions are the demo's."""
         return not self._given.get("VARDY_FUNCTIONS")
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a request in plain words is answered; recipes run in any case."""
+        return self.scripted is not None or bool(self._given.get("VARDY_MODEL"))
 
     def stop(self) -> None:
         """Stops everything in reverse order. Idempotent."""
@@ -143,7 +148,8 @@ class Stack:
             environment["VARDY_DEMO_DIR"] = environment.get("VARDY_DEMO_DIR") or str(self.data_dir / "shop")
             rules = resources.files("vardy_worker.demo").joinpath("rules.yaml")
             environment["VARDY_RULES"] = environment.get("VARDY_RULES") or str(rules)
-        if not environment.get("VARDY_MODEL"):
+        # Of other functions it would know nothing, and judge every text as `unknown`.
+        if self.uses_demo_shop and not environment.get("VARDY_MODEL"):
             self.scripted = self._open.enter_context(ScriptedModel())
             judge = environment.get("VARDY_JUDGE_MODEL")
             environment |= self.scripted.environment() | ({"VARDY_JUDGE_MODEL": judge} if judge else {})

@@ -154,6 +154,10 @@ def test_a_day_with_vardy_dev(tmp_path: Path) -> None:
             vardy.save_recipe("parcels", source=source, reviewed_by="rita")
             last = vardy.run(recipe="parcels", user="ana", timeout_seconds=SECONDS)
             assert last.status is Status.POLICY_BLOCKED
+            assert "Model    none" in second.said()
+            unasked = vardy.run("How many parcels are there?", user="ana", timeout_seconds=SECONDS)
+            assert unasked.error is not None
+            assert unasked.error.code == "generation.not_configured"
         second.process.kill()
         second.process.wait()
         assert nobody_is_left(data)

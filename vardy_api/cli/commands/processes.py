@@ -102,7 +102,7 @@ def dev(
     """Run everything in one terminal: embedded Redis, worker and API, on this machine only.
 
     Uses VARDY_FUNCTIONS, VARDY_RULES and VARDY_MODEL where they are set; otherwise a demo
-    shop and a scripted model. Data is kept between starts; Ctrl-C stops everything.
+    shop with a scripted model. Data is kept between starts; Ctrl-C stops everything.
     """
     from vardy_api.dev import run_dev  # noqa: PLC0415 - see `vardy_api.cli`
 
