@@ -29,7 +29,7 @@ class Admission:
     def refusal(self, item: Task | tuple[Topic, tuple[str, ...]]) -> JudgeFailure | None:
         """Reserves what a question takes beyond those before it; or why it cannot be paid."""
         if isinstance(item, Task):
-            if isinstance(item.answer, AiValue) or not item.usable:
+            if isinstance(item.answer, AiValue) or not item.usable or item.key in self._planned:
                 return None
             return self._plan(item.key, [item.first_try()])
         topic, texts = item

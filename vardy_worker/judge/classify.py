@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -41,6 +42,17 @@ TRIES_MIN: Final = 2
 """How often a text is asked about before it counts as one that cannot be judged."""
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One text before it is asked about. Plans are made again for each further question, so it is worked out once."""
+
+    key: str
+    tokens: int
+    """Of its line in a question, by estimate."""
+    is_apart: bool
+    """Whether it may address a model, and is kept apart from those that do not."""
+
+
 class Topic:
     """What texts are asked about, and the labels that are known of them by now.
 
@@ -57,6 +69,7 @@ class Topic:
         self.refusal: ErrorInfo | None = None
         self.answered = False
         self._new_id = new_id
+        self._lines: dict[str, Line] = {}
         self._key = sha256_json(
             ["classify", template("classify").version, model, self.labels, self.question, self.instructions]
         )
@@ -92,35 +105,55 @@ class Topic:
         They are put in the order of their keys, which need the whole question, so that no text
         can choose its neighbours, and those that may address a model in calls of their own.
         """
-        ordered = sorted(texts, key=self.key_of)
-        apart = {text for text in ordered if may_address_a_model(text)}
+        ordered = sorted(((text, self.line(text)) for text in texts), key=lambda each: each[1].key)
         return [
-            *self._filled(text for text in ordered if text not in apart),
-            *self._filled(text for text in ordered if text in apart),
+            *self._filled(each for each in ordered if not each[1].is_apart),
+            *self._filled(each for each in ordered if each[1].is_apart),
         ]
 
-    def _filled(self, texts: Iterable[str]) -> list[Batch]:
+    def _filled(self, ordered: Iterable[tuple[str, Line]]) -> list[Batch]:
         batches: list[Batch] = []
         taken: list[str] = []
         room = CALL_TOKENS_MAX
-        for text in texts:
-            tokens = LINE_TOKENS + tokens_of(visible_json(shown(text)))
-            if taken and (len(taken) == TEXTS_PER_CALL_MAX or tokens > room):
-                batches.append(self.batch(taken))
+        for text, line in ordered:
+            if taken and (len(taken) == TEXTS_PER_CALL_MAX or line.tokens > room):
+                batches.append(Batch(self, taken))
                 taken, room = [], CALL_TOKENS_MAX
             taken.append(text)
-            room -= tokens
-        return [*batches, self.batch(taken)] if taken else batches
+            room -= line.tokens
+        return [*batches, Batch(self, taken)] if taken else batches
 
-    def batch(self, texts: Sequence[str], tries: int = 0) -> Batch:
-        """One call, with ids that nothing in a text can know."""
+    def line(self, text: str) -> Line:
+        """What is known of a text before it is asked about."""
+        line = self._lines.get(text)
+        if line is None:
+            tokens = LINE_TOKENS + tokens_of(visible_json(shown(text)))
+            line = self._lines[text] = Line(self.key_of(text), tokens, may_address_a_model(text))
+        return line
+
+    def ids_of(self, texts: Iterable[str]) -> dict[str, str]:
+        """The texts by ids that nothing in a text can know."""
         ids: dict[str, str] = {}
         for text in texts:
             text_id = self._new_id()
             while text_id in ids:
                 text_id = self._new_id()
             ids[text_id] = text
-        return Batch(self, ids, tries)
+        return ids
+
+    def prompt(self, texts: Mapping[str, str]) -> tuple[Message, ...]:
+        """What is sent to have texts judged, by their ids."""
+        return classify_prompt(
+            labels=self.labels,
+            question=self.question,
+            instructions=self.instructions,
+            texts=[(text_id, shown(text)) for text_id, text in texts.items()],
+        )
+
+    @cached_property
+    def prompt_tokens(self) -> int:
+        """Of a call, by estimate, without the lines of its texts."""
+        return tokens_of_messages(self.prompt({}))
 
     def fail(self, failed: ModelFailed) -> None:
         """No model answered for some texts, so that none of their questions can be answered."""
@@ -142,30 +175,30 @@ class Batch:
 
     purpose: Literal["classify"] = "classify"
 
-    def __init__(self, topic: Topic, ids: Mapping[str, str], tries: int) -> None:
+    def __init__(self, topic: Topic, texts: Sequence[str], tries: int = 0) -> None:
         self._topic = topic
-        self._ids = ids
+        self._texts = texts
         self._tries = tries
+
+    @cached_property
+    def _ids(self) -> Mapping[str, str]:
+        return self._topic.ids_of(self._texts)
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
         """See `ModelCall.messages`."""
-        return classify_prompt(
-            labels=self._topic.labels,
-            question=self._topic.question,
-            instructions=self._topic.instructions,
-            texts=[(text_id, shown(text)) for text_id, text in self._ids.items()],
-        )
+        return self._topic.prompt(self._ids)
 
     @property
     def answer_tokens_max(self) -> int:
         """See `ModelCall.answer_tokens_max`."""
-        return SPARE_ANSWER_TOKENS + len(self._ids) * self._topic.answer_tokens
+        return SPARE_ANSWER_TOKENS + len(self._texts) * self._topic.answer_tokens
 
     @cached_property
     def price(self) -> Price:
-        """See `ModelCall.price`."""
-        return Price(1, tokens_of_messages(self.messages) + self.answer_tokens_max)
+        """See `ModelCall.price`. Told from its texts: calls are planned far more often than made."""
+        lines = sum(self._topic.line(text).tokens for text in self._texts)
+        return Price(1, self._topic.prompt_tokens + lines + self.answer_tokens_max)
 
     def take(self, answer: ModelReply | ModelFailed) -> list[Batch]:
         """See `ModelCall.take`. What has no label is asked again, in at most half as many texts a call."""
@@ -182,13 +215,13 @@ class Batch:
             topic.known.update({self._ids[text_id]: label for text_id, label in found.items()})
         if topic.failure is not None:
             return []
-        return [topic.batch(texts, self._tries + 1) for texts in self._again(found.keys())]
+        return [Batch(topic, texts, self._tries + 1) for texts in self._again(found.keys())]
 
     def _again(self, found: Collection[str]) -> list[list[str]]:
         missing = [text for text_id, text in self._ids.items() if text_id not in found]
-        if not missing or (len(self._ids) == 1 and self._tries + 1 >= TRIES_MIN):
+        if not missing or (len(self._texts) == 1 and self._tries + 1 >= TRIES_MIN):
             return []
-        half = (len(self._ids) + 1) // 2
+        half = (len(self._texts) + 1) // 2
         return [part for part in (missing[:half], missing[half:]) if part]
 
 

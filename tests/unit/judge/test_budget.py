@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
+
 import pytest
 
 from tests.support.judge import JudgingModel, ai, ask, classify, make_judge, sorts
 from vardy_worker.contracts.judge import AiValue, Classified, JudgeBudget, JudgeFailure
 from vardy_worker.contracts.model import ModelReply, TokenUsage
-from vardy_worker.judge.estimate import tokens_of
+from vardy_worker.judge import classify as judge_classify
+from vardy_worker.judge.classify import Topic
+from vardy_worker.judge.estimate import tokens_of, tokens_of_messages
 
 TEXTS = [f"message number {number}" for number in range(200)]
 
@@ -126,6 +131,45 @@ def test_data_beyond_the_tokens_left_is_not_sent() -> None:
     judged = ask(make_judge(model), big, small, budget=JudgeBudget(calls=20, tokens=200_000))
     assert isinstance(judged.answers[0], JudgeFailure)
     assert judged.answers[1] == AiValue(value="short")
+
+
+@pytest.mark.parametrize("text_id", ["00000000", "abcdefab"])
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["a"],
+        ["", " ", "7" * 100, '"quoted" \\ and\nbroken', "<tag>", "\x00\u200b", "包裹没有到", "🎉🎉🎉"],
+        [f"message number {number}" for number in range(40)],
+        ["word " * 10_000],
+    ],
+)
+def test_a_call_is_paid_for_with_no_less_than_its_messages_and_its_longest_answer_take(
+    text_id: str, texts: list[str]
+) -> None:
+    ids = (f"{text_id[:6]}{number:02}" for number in itertools.count())
+    topic = Topic(classify(texts, question="Is it late?"), "fake/judge", lambda: next(ids))
+    for call in topic.batches(texts):
+        needed = tokens_of_messages(call.messages) + call.answer_tokens_max
+        assert needed <= call.price.tokens <= needed + 12 * len(texts)
+
+
+def test_many_small_questions_of_one_tick_share_calls_and_work_each_text_out_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked_at: Counter[str] = Counter()
+
+    def shown(text: str) -> str:
+        looked_at[text] += 1
+        return whole(text)
+
+    whole = judge_classify.shown
+    monkeypatch.setattr(judge_classify, "shown", shown)
+    model = ham()
+    judged = ask(make_judge(model), *(classify([text]) for text in TEXTS))
+    assert [type(answer) for answer in judged.answers] == [Classified] * len(TEXTS)
+    assert judged.usage.calls == 5
+    # Once to be weighed, and once to be sent: also what was planned again and again with each further question.
+    assert looked_at == dict.fromkeys(TEXTS, 2)
 
 
 @pytest.mark.parametrize(
