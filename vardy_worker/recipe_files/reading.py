@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
@@ -45,6 +46,8 @@ _ENVELOPE_KEYS: Final = {
     5: tuple(Bounds.model_fields),
 }
 """The keys that there are, by their depth in the envelope."""
+_HIDDEN_LINE_END: Final = re.compile("[\x85\u2028\u2029]|\r(?!$)")
+"""What begins a new line for YAML alone, so that keys could hide in what looks like a comment."""
 _NAME_MESSAGE: Final = "a name begins with a small letter and has small letters, digits and hyphens, at most 63"
 
 
@@ -147,6 +150,9 @@ def _split(text: str) -> tuple[str, int]:
             if line.lstrip().startswith(HEADER_END):
                 message = f"the comment ends with `{HEADER_END}` alone on a line, at its beginning"
             raise _invalid([FileProblem(Place(number, line.index("*/") + 1), message)])
+        if hidden := _HIDDEN_LINE_END.search(line):
+            message = "a character ends the line for YAML that editors do not show; in double quotes write an escape"
+            raise _invalid([FileProblem(Place(number, hidden.start() + 1), message)])
         lines.append(line)
     raise _invalid([_at(1, f"the comment on the recipe has no end: a line `{HEADER_END}`")])
 
