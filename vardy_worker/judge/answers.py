@@ -25,11 +25,12 @@ OBJECTS_TRIED_MAX: Final = 50
 LEVELS_MAX: Final = 128
 """Of lists and objects in each other, as in what programs hand over. Deeper ones could not be walked through."""
 
-# `"id": "label"`, and `"id": "…", "label": "…"`. No JSON parser: an answer that was cut, or has
-# a comma too many, still tells the labels that stand in it whole.
+# `"id": "label"`, and `"id": "…", "label": "…"`, but no key in the place of a label, as `text` in an
+# answer that repeats what was asked. No JSON parser: an answer that was cut, or has a comma too many,
+# still tells the labels that stand in it whole.
 _PAIR: Final = re.compile(
     r"""["']([0-9a-f]{8})["']\s{0,99}[:,]\s{0,99}(?:["']label["']\s{0,99}:\s{0,99})?"""
-    r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
+    r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')(?!\s{0,99}:)"""
 )
 _FENCE: Final = re.compile(r"\A```[\w-]*\n(.*?)\n?```\Z", re.DOTALL)
 

@@ -183,6 +183,15 @@ def test_pairs_are_read_in_whatever_form_they_are_written(line: str) -> None:
     assert len(model.asked) == 1
 
 
+def test_a_key_beside_an_id_is_no_label_though_a_label_has_its_name() -> None:
+    repeated = '{{"id": "{}", "text": "…", "label" : "image"}}\n'
+    model = JudgingModel(lambda one: "".join(repeated.format(text_id) for text_id in one.texts))
+    judged = ask(make_judge(model), classify(TEXTS[:3], ("text", "label", "image")))
+    assert judged.answers == (Classified(labels=("unknown",) * 3, unjudged=3),)
+    alone = JudgingModel(lambda one: "".join(f'"{text_id}": "text"\n' for text_id in one.texts))
+    assert ask(make_judge(alone), classify(TEXTS[:1], ("text", "image"))).answers == (Classified(labels=("text",)),)
+
+
 def test_labels_that_differ_in_case_alone_must_be_hit_exactly() -> None:
     model = JudgingModel(sorts(lambda text: text))
     judged = ask(make_judge(model), classify(["Open", "open", "OPEN", "SHUT"], ("Open", "open", "shut")))
