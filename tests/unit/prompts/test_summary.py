@@ -73,3 +73,13 @@ def test_a_key_of_the_value_is_never_taken_for_the_mark() -> None:
 def test_a_key_that_is_larger_than_all_room_is_only_counted() -> None:
     assert cut({"k" * 1_000: 1}, 64) == "… 1 key"
     assert cut([{"k" * 1_000: 1}], 64) == ["… 1 key"]
+
+
+def test_an_object_that_leaves_no_room_for_a_mark_is_told_by_its_size() -> None:
+    assert cut({"…" * number: number for number in range(1, 40)}, 64) == "… 39 keys"
+
+
+def test_what_fits_to_the_byte_is_shown_as_it_is() -> None:
+    text = "x" * 62
+    assert (summarise(text, 64).value, summarise(text, 64).truncated) == (text, False)
+    assert cut(text, 63) != text
