@@ -15,6 +15,7 @@ from vardy_api.cli.exits import CommandError, ExitCode
 from vardy_api.cli.output import Output
 from vardy_api.cli.text import visible
 from vardy_api.client_errors import ClientError, Conflict, NotFound, Unreachable, VardyProblem, WaitTimeout
+from vardy_worker.contracts.envelope import Envelope
 from vardy_worker.contracts.errors import PROBLEMS, RequestError, SettingsError, TransientError, VardyError
 
 _HINTS = {
@@ -27,6 +28,13 @@ _HINTS = {
     "client.bad_url": "Set VARDY_URL, or give --url, for example http://127.0.0.1:8000.",
 }
 """What the service cannot know: how this command line is told."""
+
+_SAID = {
+    "missing": "is missing",
+    "extra_forbidden": "is not known here",
+    "string_too_short": "is too short",
+}
+"""Kinds of validation errors whose own words are those of a library."""
 
 EXPECTED = (CommandError, VardyError, typer.TyperException, typer.Abort, ValidationError)
 """Errors that have something to say to whoever called; any other is a fault of the command."""
@@ -166,8 +174,15 @@ def _of_vardy(error: VardyError) -> Failure:
 
 def _of_validation(error: ValidationError) -> Failure:
     """Arguments that a contract refuses before anything is sent."""
+    # An envelope is checked before it becomes a part of what is sent.
+    outer = ["envelope"] if error.title == Envelope.__name__ else []
     parts = [
-        _finding({"at": ".".join(map(str, part["loc"])), "message": part["msg"].removeprefix("Value error, ")})
+        _finding(
+            {
+                "at": ".".join([*outer, *map(str, part["loc"])]),
+                "message": _SAID.get(part["type"]) or part["msg"].removeprefix("Value error, "),
+            }
+        )
         for part in error.errors()
     ]
     message = "The arguments do not fit: " + "; ".join(parts) + "."

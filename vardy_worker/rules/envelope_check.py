@@ -22,14 +22,14 @@ def envelope_problems(envelope: Envelope, called: Sequence[FunctionSpec]) -> Ite
     writes = {spec.name: spec for spec in called if spec.kind is FunctionKind.WRITE}
     reads = {spec.name for spec in called} - set(writes)
     if not envelope.functions:
-        yield _problem(("functions",), f"The envelope names no write function{_there_are(writes)}.")
+        yield _problem(("functions",), f"The envelope names no write function{_there_are(writes)}")
     for name, bounds in envelope.functions.items():
         if name in writes:
             yield from _function_problems(name, bounds, writes[name])
         elif name in reads:
             yield _problem(("functions", name), f"`{name}` is a read function, and a plan has only writes.")
         else:
-            yield _problem(("functions", name), f"The program does not call `{name}`{_there_are(writes, like=name)}.")
+            yield _problem(("functions", name), f"The program does not call `{name}`{_there_are(writes, like=name)}")
 
 
 def _function_problems(name: str, bounds: FunctionEnvelope, spec: FunctionSpec) -> Iterator[JsonObject]:
@@ -38,9 +38,9 @@ def _function_problems(name: str, bounds: FunctionEnvelope, spec: FunctionSpec) 
     for argument, bound in bounds.arguments.items():
         at = ("functions", name, "arguments", argument)
         if argument not in fields:
-            yield _problem(at, f"`{name}` has no argument `{argument}`{_there_are(numeric, like=argument)}.")
+            yield _problem(at, f"`{name}` has no argument `{argument}`{_there_are(numeric, like=argument)}")
         elif argument not in numeric:
-            yield _problem(at, f"The argument `{argument}` of `{name}` is no number{_there_are(numeric)}.")
+            yield _problem(at, f"The argument `{argument}` of `{name}` is no number{_there_are(numeric)}")
         else:
             yield from _bound_problems(at, bound)
 
@@ -62,4 +62,6 @@ def _problem(at: tuple[str, ...], message: str) -> JsonObject:
 
 
 def _there_are(names: Iterable[str], *, like: str = "") -> str:
-    return near(like, names) or "; there are none"
+    """The end of a sentence."""
+    hint = near(like, names) or "; there are none"
+    return hint if hint.endswith("?") else f"{hint}."

@@ -36,6 +36,15 @@ def test_a_recipe_is_saved_with_an_envelope_and_shown_with_it(cli: Cli) -> None:
     assert "refund_payment: 1 effect; payment_id at least 1, at most 9" in shown
 
 
+def test_what_is_wrong_in_an_envelope_is_named_by_its_place(cli: Cli) -> None:
+    ran = cli(*SAVE, "--envelope", '{"functions": {"refund_payment": {"effect_max": 1}}}', stdin=WRITES)
+    assert ran.code == ExitCode.USAGE
+    assert "envelope.functions.refund_payment.effects_max: is missing" in ran.err
+    assert "envelope.functions.refund_payment.effect_max: is not known here." in ran.err
+    other = cli(*SAVE, "--envelope", '{"functions": {"refund_paymentt": {"effects_max": 1}}}', stdin=WRITES)
+    assert other.err == "Error: The program does not call `refund_paymentt`; did you mean `refund_payment`?\n"
+
+
 def test_an_envelope_is_taken_from_what_a_job_did(cli: Cli, world: ApiWorld) -> None:
     program = Program(source=WRITES, sha256=sha256_text(WRITES))
     job = world.job(Status.SUCCESS, program=program, effects=(effect(), effect(1)))
