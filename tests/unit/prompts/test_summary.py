@@ -62,6 +62,7 @@ def test_a_number_is_never_shown_in_part() -> None:
     digits = float("1.2345678901234567e+300")
     found = cut([digits] * 100, 64)
     assert [item for item in found if not isinstance(item, str)] == [digits] * (len(found) - 1)
+    assert cut([10**70] * 100, 64)[0] == "…"
 
 
 def test_a_key_of_the_value_is_never_taken_for_the_mark() -> None:
