@@ -25,6 +25,7 @@ _WRAPPED = re.compile(
     r"<(?P<tag>answer|response|output)>\s*(?P<tagged>.*?)\s*</(?P=tag)>|```(?:markdown|md)\n(?P<fenced>.*)\n```",
     re.DOTALL | re.IGNORECASE,
 )
+_EMPTY = re.compile(r"(?:```|~~~)[\w-]*\s*(?:```|~~~)?")
 _AWAITED_CALL = re.compile(r"\bawait\s{1,9}[\w$.]{1,99}\(")
 
 
@@ -57,7 +58,7 @@ def read_turn(
         return found
     spoken = without_thinking(without_tokens(Sheet.of(plain_lines(text.removeprefix("\ufeff"))))).sheet
     answer = _unwrapped("\n".join(line.rstrip() for line in spoken.text.split("\n")).strip())
-    if not answer:
+    if not answer or _EMPTY.fullmatch(answer):
         return NoProgram(
             code="generation.no_answer", message="The model gave neither a program nor an answer.", details={}
         )
