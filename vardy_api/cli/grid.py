@@ -19,15 +19,23 @@ NARROWEST = 8
 class Grid:
     """Rows of cells. `gives_way` names columns in the order in which they are narrowed.
 
+    Those in `keeps` stay as wide as it says until the others are at their narrowest.
+
     A narrowed cell is cut with an ellipsis, in `whole` wrapped instead. Cells are text
     that is safe to print; see `text.visible`.
     """
 
     def __init__(
-        self, *columns: str, gives_way: tuple[str, ...], whole: bool = False, right: frozenset[str] = frozenset()
+        self,
+        *columns: str,
+        gives_way: tuple[str, ...],
+        keeps: Mapping[str, int] | None = None,
+        whole: bool = False,
+        right: frozenset[str] = frozenset(),
     ) -> None:
         self._columns = columns
         self._gives_way = gives_way
+        self._keeps = keeps or {}
         self._whole = whole
         self._right = right
         self._rows: list[tuple[Text, ...]] = []
@@ -58,10 +66,12 @@ class Grid:
             for index, name in enumerate(self._columns)
         }
         excess = sum(widths.values()) + GAP * (len(widths) - 1) - width
-        for name in self._gives_way:
+        turns = [(name, self._keeps.get(name, 0)) for name in self._gives_way]
+        turns += [(name, 0) for name in self._keeps]
+        for name, kept in turns:
             if excess <= 0:
                 break
-            least = max(NARROWEST, cell_len(name))
+            least = max(NARROWEST, cell_len(name), kept)
             given = min(excess, max(0, widths[name] - least))
             widths[name] -= given
             excess -= given

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 ARGUMENTS_SHOWN = 300
 """Characters of one effect's arguments in a compact report; a whole one cuts nothing."""
+ARGUMENTS_KEPT = 20
+"""Columns of them that the names of rules give way to: what happens matters more than why."""
 DETAIL_SHOWN = 2000
 """Characters of one detail of an error."""
 _COUNTED = ("succeeded", "resolved", "failed", "unknown", "pending", "skipped")
@@ -192,7 +194,12 @@ def _plan(out: Output, job: JobView, plan: PlanView, *, whole: bool) -> None:
 
 def _effects_table(out: Output, effects: Sequence[EffectView]) -> None:
     columns = ("seq", "function", "arguments", "verdict", "rules", "state")
-    grid = Grid(*columns, gives_way=("arguments", "rules", "function"), right=frozenset({"seq"}))
+    grid = Grid(
+        *columns,
+        gives_way=("arguments", "rules", "function"),
+        keeps={"arguments": ARGUMENTS_KEPT},
+        right=frozenset({"seq"}),
+    )
     orders = _argument_orders(effects)
     for effect in effects:
         arguments = {name: effect.args[name] for name in orders[effect.function] if name in effect.args}

@@ -32,6 +32,20 @@ def test_a_narrow_terminal_cuts_only_what_gives_way() -> None:
     assert lines(grid, 30)[1] == "job_1  SUCCESS  how much is o…"
 
 
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (46, "job_1  how much is owed by …  PENDING_APPROVAL"),
+        (31, "job_1  how much is …  PENDING_…"),
+        (28, "job_1  how much i…  PENDING…"),
+    ],
+)
+def test_a_column_that_is_kept_is_the_last_to_be_cut(width: int, shown: str) -> None:
+    grid = Grid("job", "asked", "status", gives_way=("asked", "status"), keeps={"asked": 13})
+    grid.row("job_1", "how much is owed by whom", "PENDING_APPROVAL")
+    assert lines(grid, width)[1] == shown
+
+
 def test_a_whole_table_wraps_instead() -> None:
     grid = Grid("what", "note", gives_way=("note",), whole=True)
     grid.row("job_1", "repeating it is not safe")
