@@ -205,7 +205,7 @@ class _Types:
             return {"type": asked}
         if isinstance(asked, str):
             close = close_type(asked)
-            hint = f'; did you mean "{close}"?' if close else ""
+            hint = f'; did you mean "{close}"?' if close else f": {TYPE_WANTED}"
             self._refuse(path, f"must be a known type{hint}")
             return None
         if isinstance(asked, dict) and asked:

@@ -168,7 +168,11 @@ def deep(levels: int) -> Any:
         ({"instruction": "i", "data": 1, "options": {"types": "string"}}, "/options/types", "the option is type"),
         ({"instruction": "i", "data": 1, "options": {"type": "String"}}, "/options/type", 'mean "string"?'),
         ({"instruction": "i", "data": 1, "options": {"type": "integer"}}, "/options/type", 'mean "number"?'),
-        ({"instruction": "i", "data": 1, "options": {"type": "date"}}, "/options/type", "must be a known type"),
+        (
+            {"instruction": "i", "data": 1, "options": {"type": "date"}},
+            "/options/type",
+            'must be a known type: "string"',
+        ),
         ({"instruction": "i", "data": 1, "options": {"type": {}}}, "/options/type", "not an empty object"),
         ({"instruction": "i", "data": 1, "options": {"type": []}}, "/options/type", "not a list of 0"),
         ({"instruction": "i", "data": 1, "options": {"type": ["string", "number"]}}, "/options/type", "a list of 2"),
