@@ -61,7 +61,7 @@ def parse_json(text: str, option: str) -> Any:
     """A JSON value, given as text, or as `@FILE` (`@-` for standard input)."""
     source = read_text(text[1:]) if text.startswith("@") else text
     try:
-        return json.loads(source, parse_constant=_no_constant)
+        return json.loads(source, parse_constant=_no_constant, object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
         msg = f"{option} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
         raise usage_error(msg) from error
@@ -74,6 +74,14 @@ def parse_json(text: str, option: str) -> Any:
 def _no_constant(name: str) -> Any:
     msg = f"{name} does not exist in JSON"
     raise ValueError(msg)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        msg = "an object has the same key twice"
+        raise ValueError(msg)
+    return found
 
 
 def parse_object(text: str | None, option: str) -> dict[str, Any] | None:

@@ -33,6 +33,8 @@ def found_files(sources: list[str]) -> list[FoundFile]:
         if source == STDIN:
             found.append(_decoded("<stdin>", _stdin_bytes(), ""))
             continue
+        if not source:
+            raise usage_error("The name of a file or folder is empty; `.` is the present folder.")
         path = Path(source)
         if not path.is_dir():
             paths[path] = None

@@ -240,6 +240,8 @@ def test_a_file_that_cannot_be_read_is_told(cli: Cli, folder: Path) -> None:
     folder.mkdir()
     assert "There is no file named *.recipe.js" in cli("recipes", "import", str(folder)).err
     assert cli("recipes", "import", str(folder / "x.recipe.js")).code == ExitCode.USAGE
+    nameless = cli("recipes", "import", "", "--yes")
+    assert (nameless.code, "is empty" in nameless.err) == (ExitCode.USAGE, True)
     (folder / "x.recipe.js").write_bytes(b"/*---\nname: x\n\xff")
     assert ":3:1: error: the file is not a text in UTF-8" in cli("recipes", "import", str(folder)).out
 

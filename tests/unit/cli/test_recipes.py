@@ -45,6 +45,12 @@ def test_what_is_wrong_in_an_envelope_is_named_by_its_place(cli: Cli) -> None:
     assert other.err == "Error: The program does not call `refund_paymentt`; did you mean `refund_payment`?\n"
 
 
+def test_json_that_says_two_things_under_one_key_is_refused(cli: Cli) -> None:
+    bounds = '{"refund_payment": {"effects_max": 1, "effects_max": 100}}'
+    ran = cli(*SAVE, "--envelope", f'{{"functions": {bounds}}}', stdin=WRITES)
+    assert (ran.code, ran.err) == (ExitCode.USAGE, "Error: --envelope is not JSON: an object has the same key twice.\n")
+
+
 def test_an_envelope_is_taken_from_what_a_job_did(cli: Cli, world: ApiWorld) -> None:
     program = Program(source=WRITES, sha256=sha256_text(WRITES))
     job = world.job(Status.SUCCESS, program=program, effects=(effect(), effect(1)))
