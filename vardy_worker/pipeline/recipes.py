@@ -53,7 +53,7 @@ def recipe_program(work: JobInHand, recipe: Recipe) -> Program | None:
         first = errors[0]
         error = ErrorInfo(
             code="validation.recipe",
-            message=f"Recipe {recipe.name} does not fit the functions as they are now, so review it: "
+            message=f"Recipe {recipe.name} does not fit the functions as they are now, so its program has to be changed: "
             f"line {first.line}, column {first.column}: {first.message}",
             details={
                 "recipe": recipe.name,

@@ -218,7 +218,7 @@ def test_a_recipe_that_does_not_fit_the_functions_any_more_is_blocked(parts: Wor
     job = run_recipe(parts, made)
     assert outcome(job) == (Status.VALIDATION_BLOCKED, "validation.recipe")
     assert job.error is not None
-    assert "review it" in job.error.message
+    assert "its program has to be changed" in job.error.message
     assert job.error.details["findings"][0]["line"] == 2
 
 
