@@ -46,7 +46,9 @@ class ScriptedJudge:
             return Judged(answers=tuple(self._answer(question) for question in questions))
         except Exception as error:
             self.failure = error
-            raise
+            msg = "a function of the test, in place of the judge's model, failed"
+            # Of no kind that means something to a worker, such as that it must be replaced.
+            raise RuntimeError(msg) from error
 
     def _answer(self, question: JudgeQuestion) -> JudgeAnswer:
         if isinstance(question, ClassifyQuestion):

@@ -87,8 +87,11 @@ def test_without_a_judge_a_job_that_asks_for_one_ends_as_in_production(functions
 def test_a_script_that_answers_what_no_judge_could_fails_the_test(
     functions: Functions, judge: ScriptedJudge, program: str, said: str
 ) -> None:
-    with Harness(functions, judge=judge) as harness, pytest.raises(SettingsError, match=said):
-        harness.run(program, params=TEXTS, judge=True)
+    with Harness(functions, judge=judge) as harness:
+        with pytest.raises(SettingsError, match=said):
+            harness.run(program, params=TEXTS, judge=True)
+        harness.forward(3600)
+        assert harness.run("async function run() { return 1; }").output == 1, "other jobs go on"
 
 
 def test_what_a_function_of_the_test_raises_reaches_the_test(functions: Functions) -> None:
