@@ -53,8 +53,8 @@ def recipe_program(work: JobInHand, recipe: Recipe) -> Program | None:
         first = errors[0]
         error = ErrorInfo(
             code="validation.recipe",
-            message=f"Recipe {recipe.name} does not fit the functions as they are now, so its program has to be changed: "
-            f"line {first.line}, column {first.column}: {first.message}",
+            message=f"Recipe {recipe.name} does not fit the functions as they are now, so its program has to be "
+            f"changed: line {first.line}, column {first.column}: {first.message}",
             details={
                 "recipe": recipe.name,
                 "version": recipe.version,
