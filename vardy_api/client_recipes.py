@@ -66,6 +66,7 @@ class RecipeClient:
         functions: Mapping[str, str] | None = None,
         reviewed_by: str = "",
         expect_version: int | None = None,
+        expect_sha256: str | None = None,
         dry_run: bool = False,
     ) -> RecipeView:
         """Saves a recipe, from `source` or from the program of a job; saving is the act of review.
@@ -75,7 +76,7 @@ class RecipeClient:
         than the present ones are refused. With `dry_run` it is only validated.
 
         Raises `Invalid` `recipe.invalid` with every finding, `Conflict` when
-        `expect_version` is not the newest.
+        `expect_version` is not the newest, or `expect_sha256` is not that of the newest.
         """
         request = RecipeSave(
             source=source,
@@ -87,6 +88,7 @@ class RecipeClient:
             functions=None if functions is None else dict(functions),
             reviewed_by=reviewed_by,
             expect_version=expect_version,
+            expect_sha256=expect_sha256,
             **({} if params_schema is None else {"params_schema": params_schema}),
         )
         return self._drive(flows.perform(calls.save_recipe(name, request, dry_run=dry_run)))
@@ -99,6 +101,7 @@ class RecipeClient:
         envelope: Envelope | Mapping[str, Any] | Unchanged | None = UNCHANGED,
         reviewed_by: str = "",
         expect_version: int | None = None,
+        expect_sha256: str | None = None,
         dry_run: bool = False,
     ) -> RecipeView:
         """Reviews the newest version against the functions as they are now: a new version, the same program.
@@ -107,7 +110,13 @@ class RecipeClient:
         envelope. Raises as `save_recipe` does.
         """
         given = {} if envelope is UNCHANGED else {"envelope": _envelope(envelope)}
-        request = RecipeReview(description=description, reviewed_by=reviewed_by, expect_version=expect_version, **given)
+        request = RecipeReview(
+            description=description,
+            reviewed_by=reviewed_by,
+            expect_version=expect_version,
+            expect_sha256=expect_sha256,
+            **given,
+        )
         return self._drive(flows.perform(calls.review_recipe(name, request, dry_run=dry_run)))
 
     def delete_recipe(self, name: str) -> None:

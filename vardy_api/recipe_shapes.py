@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.recipe import Recipe
 
 _REVIEWED_BY = "filled in from the key where it is bound to a person; if empty, the owner of the key"
+_EXPECT_SHA256 = "`sha256` of what was looked at: a recipe that is deleted and saved anew counts from 1 again"
 
 
 class RecipeSave(Contract):
@@ -44,6 +45,7 @@ class RecipeSave(Contract):
     expect_version: int | None = Field(
         None, ge=0, le=VERSION_MAX, description="0: must not exist yet; none: whatever is there"
     )
+    expect_sha256: str | None = Field(None, max_length=64, description=_EXPECT_SHA256)
 
 
 class RecipeReview(Contract):
@@ -58,6 +60,7 @@ class RecipeReview(Contract):
     expect_version: int | None = Field(
         None, ge=1, le=VERSION_MAX, description="the version that was looked at; none: whatever is the newest"
     )
+    expect_sha256: str | None = Field(None, max_length=64, description=_EXPECT_SHA256)
 
     @property
     def keeps_envelope(self) -> bool:
@@ -68,6 +71,7 @@ class RecipeReview(Contract):
 class RecipeView(Contract):
     """One version of a recipe. `functions` maps each function it calls to the version it was reviewed against.
 
+    `sha256` is of all that was reviewed, as in the audit trail: alike versions have the same.
     `needs_review`: a function has another version by now, or is gone; `changes` says what changed.
     `changed` and `warnings` are of a save or a review: whether there is something new to store, and
     what the checks say of the program beside errors.
@@ -75,6 +79,7 @@ class RecipeView(Contract):
 
     name: str
     version: int
+    sha256: str
     description: str
     source: str
     params_schema: JsonObject
@@ -126,6 +131,7 @@ def recipe_view(
     """The public shape of a recipe, with what changed of its functions since it was reviewed."""
     return RecipeView(
         **recipe.model_dump(exclude={"reviewed_at_ms"}),
+        sha256=recipe.digest,
         reviewed_at=moment(recipe.reviewed_at_ms or None),
         needs_review=bool(changes),
         changes=tuple(changes),

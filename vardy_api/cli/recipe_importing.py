@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
+    """One file; `sha256` is that of the recipe that it was compared with."""
+
     item: ImportedFile
     file: RecipeFile | None = None
+    sha256: str | None = None
 
     @property
     def is_pending(self) -> bool:
@@ -73,7 +76,7 @@ def _checked(client: Vardy, found: FoundFile, reviewed_by: str) -> _Candidate:
     file = found.content
     item = ImportedFile(file=found.shown, recipe=file.recipe.name, state=ImportState.INVALID)
     try:
-        view = _save(client, file.recipe, reviewed_by=reviewed_by, expect_version=None, dry_run=True)
+        view = _save(client, file.recipe, reviewed_by, dry_run=True)
     except Invalid as error:
         told = {"at": "/source", "message": error.message}
         return _Candidate(item.model_copy(update={"findings": tuple(map(file.finding, error.problems or [told]))}))
@@ -94,7 +97,7 @@ def _checked(client: Vardy, found: FoundFile, reviewed_by: str) -> _Candidate:
         "difference": difference if state is ImportState.CHANGED else "",
         "findings": findings,
     }
-    return _Candidate(item.model_copy(update=update), file)
+    return _Candidate(item.model_copy(update=update), file, present.sha256)
 
 
 def _present(client: Vardy, name: str) -> RecipeView | None:
@@ -141,7 +144,15 @@ def _refuse_repeated(candidates: Sequence[_Candidate]) -> list[_Candidate]:
 # --- saving ------------------------------------------------------------------------------------------
 
 
-def _save(client: Vardy, recipe: Recipe, *, reviewed_by: str, expect_version: int | None, dry_run: bool) -> RecipeView:
+def _save(
+    client: Vardy,
+    recipe: Recipe,
+    reviewed_by: str,
+    *,
+    expect_version: int | None = None,
+    expect_sha256: str | None = None,
+    dry_run: bool = False,
+) -> RecipeView:
     return client.save_recipe(
         recipe.name,
         source=recipe.source,
@@ -152,6 +163,7 @@ def _save(client: Vardy, recipe: Recipe, *, reviewed_by: str, expect_version: in
         functions=recipe.functions or None,
         reviewed_by=reviewed_by or recipe.reviewed_by,
         expect_version=expect_version,
+        expect_sha256=expect_sha256,
         dry_run=dry_run,
     )
 
@@ -194,9 +206,13 @@ def _saved(session: Session, candidates: Sequence[_Candidate], reviewed_by: str)
 
 def _saved_one(client: Vardy, candidate: _Candidate, reviewed_by: str) -> ImportedFile:
     assert candidate.file is not None  # noqa: S101 - narrows the type; what is pending was read
-    expect_version = candidate.item.version or 0
-    recipe = candidate.file.recipe
-    view = _save(client, recipe, reviewed_by=reviewed_by, expect_version=expect_version, dry_run=False)
+    view = _save(
+        client,
+        candidate.file.recipe,
+        reviewed_by,
+        expect_version=candidate.item.version or 0,
+        expect_sha256=candidate.sha256,
+    )
     return candidate.item.model_copy(update={"saved": view.changed, "version": view.version})
 
 

@@ -138,7 +138,7 @@ class RecipeOperations:
         for _ in range(SAVE_TRIES):
             newest = read_recipe(self._documents, name)
             known = 0 if newest is None else newest.version
-            if request.expect_version not in {None, known}:
+            if request.expect_version not in {None, known} or _is_another(newest, request):
                 break
             if newest is not None and newest.digest == recipe.digest:
                 return SavedRecipe(newest, findings, changed=False)
@@ -157,7 +157,7 @@ class RecipeOperations:
         if not dry_run:
             caller.need(Scope.OPERATE)
         newest, catalogue = self._newest(name), self._catalogue.current()
-        if request.expect_version not in {None, newest.version}:
+        if request.expect_version not in {None, newest.version} or _is_another(newest, request):
             raise _conflict(name, request.expect_version)
         draft = RecipeDraft(
             name=name,
@@ -292,6 +292,11 @@ def _numbered(versions: Sequence[Recipe], number: int) -> Recipe:
 
 def _bad(at: str, message: str) -> RequestError:
     return RequestError(message, details={"problems": [{"at": at, "message": message}]})
+
+
+def _is_another(newest: Recipe | None, request: RecipeSave | RecipeReview) -> bool:
+    """Whether the newest version is not what the caller looked at, whatever its number."""
+    return request.expect_sha256 not in {None, newest and newest.digest}
 
 
 def _conflict(name: str, expected: int | None) -> RequestError:

@@ -618,3 +618,26 @@ def test_a_job_that_waits_keeps_the_recipe_that_was_deleted(api: ApiWorld, http:
     assert record.recipe is not None
     assert (record.recipe.source, record.recipe.version) == (SOURCE, 1)
     assert http.post("/v1/run", json={"recipe": "a", "user": ANA.model_dump()}).status_code == 404
+
+
+def test_what_was_deleted_and_saved_anew_is_not_taken_for_what_was_looked_at(http: httpx.Client) -> None:
+    seen = http.put("/v1/recipes/a", json={"source": SOURCE}).json()
+    assert http.get("/v1/recipes/a/versions/1").json()["sha256"] == seen["sha256"]
+    http.delete("/v1/recipes/a")
+    other = http.put("/v1/recipes/a", json={"source": REFUNDING}).json()
+    assert (other["version"], other["sha256"] == seen["sha256"]) == (seen["version"], False)
+    expected = {"expect_version": seen["version"], "expect_sha256": seen["sha256"]}
+    for answer in (
+        http.post("/v1/recipes/a/review", json={"reviewed_by": "lea", **expected}),
+        http.post("/v1/recipes/a/review?dry_run=true", json={"reviewed_by": "lea", **expected}),
+        http.put("/v1/recipes/a", json={"source": SOURCE, **expected}),
+        http.put("/v1/recipes/b", json={"source": SOURCE, "expect_sha256": seen["sha256"]}),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (409, "recipe.conflict")
+    expected["expect_sha256"] = other["sha256"]
+    assert http.post("/v1/recipes/a/review", json={"reviewed_by": "lea", **expected}).json()["version"] == 2
+
+
+def test_the_audit_trail_has_the_digest_that_is_shown(api: ApiWorld, http: httpx.Client) -> None:
+    shown = http.put("/v1/recipes/a", json={"source": SOURCE}).json()["sha256"]
+    assert entries(api.trail, SETTINGS)[-1].details["recipe_sha256"] == shown

@@ -267,6 +267,25 @@ def test_a_save_that_fails_stops_no_other(cli: Cli, world: ApiWorld, folder: Pat
     assert cli("recipes", "import", str(folder), "--yes").code == ExitCode.OK
 
 
+def test_what_somebody_deleted_and_saved_anew_is_not_saved_over(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(cli, "payments", READS)
+    path = write(folder, "payments", READS.replace("return", "return  "))
+    compared = Vardy.recipe
+
+    def replaced_afterwards(client: Vardy, name: str, **values: Any) -> RecipeView:
+        view = compared(client, name, **values)
+        client.delete_recipe(name)
+        client.save_recipe(name, source=WRITES, reviewed_by="mia")
+        return view
+
+    monkeypatch.setattr(Vardy, "recipe", replaced_afterwards)
+    assert cli("recipes", "import", str(path)).code == ExitCode.CONFLICT
+    monkeypatch.undo()
+    assert cli("recipes", "show", "payments", "--json").json["source"] == WRITES
+
+
 @pytest.mark.parametrize(
     ("error", "code", "told"),
     [

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.support.factories import effect
 from vardy_api.cli.exits import ExitCode
+from vardy_api.client import Vardy
 from vardy_worker.contracts.base import sha256_text
 from vardy_worker.contracts.program import Program
 from vardy_worker.contracts.status import Status
@@ -16,6 +17,7 @@ from vardy_worker.contracts.status import Status
 if TYPE_CHECKING:
     from tests.support.api import ApiWorld
     from tests.unit.cli.conftest import Cli
+    from vardy_api.recipe_shapes import RecipeView
 
 READS = "async function run(params) {\n  return await list_payments();\n}\n"
 WRITES = "async function run(params) {\n  await refund_payment({payment_id: params.id});\n  return 1;\n}\n"
@@ -124,6 +126,23 @@ def test_a_changed_function_asks_for_a_review_which_says_what_changed(cli: Cli, 
     view = cli("recipes", "show", "refund", "--json").json
     assert (view["needs_review"], view["reviewed_by"], view["description"]) == (False, "mia", "Gives it back.")
     assert view["envelope"] is not None
+
+
+def test_a_review_signs_only_what_was_shown(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli(*SAVE, stdin=READS)
+    shown = Vardy.recipe
+
+    def replaced_afterwards(client: Vardy, name: str, **values: Any) -> RecipeView:
+        view = shown(client, name, **values)
+        client.delete_recipe(name)
+        client.save_recipe(name, source=WRITES, reviewed_by="lea")
+        return view
+
+    monkeypatch.setattr(Vardy, "recipe", replaced_afterwards)
+    assert cli("recipes", "review", "refund", "--reviewed-by", "mia", "--yes").code == ExitCode.CONFLICT
+    monkeypatch.undo()
+    view = cli("recipes", "show", "refund", "--json").json
+    assert (view["version"], view["reviewed_by"]) == (1, "lea")
 
 
 def test_a_review_may_change_or_remove_the_envelope(cli: Cli) -> None:
