@@ -404,6 +404,11 @@ def test_what_is_under_way_at_the_end_of_the_time_is_cancelled(server: ScriptedM
     assert (failed.about, failed.error.code) == ("time", "generation.model_unavailable")
     assert MARKER not in failed.model_dump_json()
     assert any(isinstance(reply, ModelReply) for reply in replies)
+    server.forget()
+    server.misbehave(*[PlainFault("hang")] * AT_ONCE_MAX)
+    model.complete_many([ask(retries=0)] * (AT_ONCE_MAX + 1), seconds=1)
+    server.stopping.set()
+    assert not server.wait_for_requests(AT_ONCE_MAX + 1, timeout_seconds=0.3), "what waited for its turn is never sent"
 
 
 def test_without_time_nobody_is_asked(server: ScriptedModel, model: Model) -> None:

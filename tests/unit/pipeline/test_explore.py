@@ -152,6 +152,17 @@ def test_the_console_is_kept_by_rounds_and_never_sent(parts: WorkerParts) -> Non
     assert "row one" not in everything_asked(model) + job.model_dump_json()
 
 
+def test_the_console_of_all_rounds_together_has_its_limit(parts: WorkerParts) -> None:
+    def prints(_: Guest) -> object:
+        return Returned(output=1, console=(ConsoleLine(level="log", text="row"),))
+
+    model = AnsweringModel(PROGRAM, PROGRAM, PROGRAM, ANSWER)
+    job = explore(parts, prints, prints, prints, model=model, limits={"console_bytes_max": 7})
+    console = parts.store.console(job.id)
+    assert console is not None
+    assert ([line.round for line in console.lines], console.truncated) == ([1, 2], True)
+
+
 # --- what is told while it runs -------------------------------------------------------------
 
 

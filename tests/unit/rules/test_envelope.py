@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support.factories import effect
 from tests.support.rules import CATALOGUE, Court, body, call, email, facts, payment, refund
 from vardy_worker.contracts.envelope import Envelope, exact_number
 from vardy_worker.contracts.execution import Ref
 from vardy_worker.contracts.policy import Verdict
+from vardy_worker.functions import Functions, build_catalogue
 from vardy_worker.rules.envelope import outside, seen
 from vardy_worker.rules.values import OUTSIDE_TOLD_MAX
 
@@ -231,6 +233,18 @@ def test_what_was_seen_is_within_itself_and_nothing_more_is() -> None:
     assert (amount.min, amount.max, amount.sum_max) == ("0.10", "12.50", "12.60")
     assert reasons(given, payment("12.51")) != []
     assert given.functions["send_email"].arguments == {}
+
+
+def test_what_identifies_something_is_not_bounded_by_what_was_seen() -> None:
+    functions = Functions()
+
+    @functions.write
+    def move(id: int, item_id: int, boxId: int, valid: int, paid: int) -> None:  # noqa: A002, N803 - names of a company's
+        """Moves something."""
+
+    args = {"id": 1, "item_id": 2, "boxId": 3, "valid": 4, "paid": 5}
+    given = seen([effect(0, "move", args=args)], build_catalogue(functions))
+    assert set(given.functions["move"].arguments) == {"valid", "paid"}
 
 
 def test_an_argument_that_is_a_reference_somewhere_is_not_bounded_by_what_was_seen() -> None:
