@@ -65,7 +65,8 @@ class Vardy(LibraryClient):
 
     `on_approval` is asked whenever a job that is waited for comes back `PENDING_APPROVAL`;
     None leaves it pending. All methods raise `VardyProblem` (its subclasses tell what
-    kind), `Unreachable` after retries, and, where they wait, `WaitTimeout`.
+    kind), `Unreachable` after retries, and, where they wait, `WaitTimeout`. Arguments that
+    no request can have raise pydantic's `ValidationError`, before anything is sent.
     """
 
     def __init__(
