@@ -213,6 +213,11 @@ def test_the_program_gets_only_the_functions_that_it_is_pinned_to(parts: WorkerP
     assert sandbox.runs[0].functions == ("count_orders",)
 
 
+def test_a_function_that_is_not_pinned_does_not_pass_the_checks(parts: WorkerParts) -> None:
+    made = recipe(parts).model_copy(update={"functions": {}})
+    assert outcome(run_recipe(parts, made)) == (Status.VALIDATION_BLOCKED, "validation.recipe")
+
+
 def test_a_recipe_that_does_not_fit_the_functions_any_more_is_blocked(parts: WorkerParts) -> None:
     made = recipe(parts).model_copy(update={"source": UNKNOWN})
     job = run_recipe(parts, made)
