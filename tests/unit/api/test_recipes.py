@@ -245,6 +245,7 @@ def test_everything_that_is_wrong_is_told_at_once(http: httpx.Client) -> None:
             "/envelope/functions/refund_payment/arguments/payment_id/sum_max",
             "below what a single effect may have",
         ),
+        (
             envelope(payment_id={"min": -9, "sum_max": -5}),
             "/envelope/functions/refund_payment/arguments/payment_id/sum_max",
             "below what a single effect may have",
