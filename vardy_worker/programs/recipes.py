@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.functions import Catalogue, FunctionSpec
     from vardy_worker.contracts.program import Finding
 
+_HIDDEN_LINE_END = re.compile("[\u2028\u2029]|\r(?!\n)")
 NAME_MESSAGE = "A recipe's name begins with a small letter and has small letters, digits and hyphens, at most 63."
 _VERSION_SHOWN = 12
 
@@ -90,6 +92,7 @@ def _called(source: str, catalogue: Catalogue) -> dict[str, FunctionSpec]:
 def _problems(
     draft: RecipeDraft, findings: tuple[Finding, ...], called: Mapping[str, FunctionSpec]
 ) -> Iterator[JsonObject]:
+    yield from _hidden_line_end(draft.source)
     for finding in findings:
         if finding.severity == "error":
             yield {"at": "/source", **finding.model_dump(mode="json"), **_hint(finding)}
@@ -110,6 +113,20 @@ def _problems(
         else:
             continue
         yield {"at": make_pointer(("functions", name)), "message": message}
+
+
+def _hidden_line_end(source: str) -> Iterator[JsonObject]:
+    """The first line end of JavaScript that editors do not show: what follows it could be read as a comment."""
+    if found := _HIDDEN_LINE_END.search(source):
+        before = source[: found.start()]
+        yield {
+            "at": "/source",
+            "line": before.count("\n") + 1,
+            "column": found.start() - before.rfind("\n"),
+            "message": f"U+{ord(found[0]):04X} stands here, a line end that editors do not show.",
+            "hint": "Write a line feed; in a text, write an escape.",
+            "code": "program.syntax",
+        }
 
 
 def _hint(finding: Finding) -> JsonObject:

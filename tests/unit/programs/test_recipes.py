@@ -44,3 +44,20 @@ def test_a_schema_of_too_many_levels_is_refused_like_any_other() -> None:
 def test_a_pinned_name_is_told_by_a_pointer_that_leads_to_it() -> None:
     found = refusal(functions={"a/b~c": "1"})
     assert found.details["problems"][0]["at"] == "/functions/a~1b~0c"
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\r"])
+@pytest.mark.parametrize("quote", ["", "'", "`"])
+def test_no_code_hides_in_what_looks_like_a_comment(end: str, quote: str) -> None:
+    source = f"async function run() {{\r\n  // all {quote}was reviewed{end}return 1; // {quote}\n  return 2;\n}}"
+    (problem,) = refusal(source=source).details["problems"]
+    assert (problem["line"], problem["column"], problem["code"]) == (2, 22 + len(quote), "program.syntax")
+    assert f"U+{ord(end):04X} stands here" in problem["message"]
+
+
+@pytest.mark.parametrize("body", ["return '\\u2028';", "\r\n// one\r\nreturn 1;\r\n", "return 'é';"])
+def test_escapes_and_the_line_ends_of_windows_stay_as_they_are(body: str) -> None:
+    source = f"async function run() {{ {body} }}"
+    draft = RecipeDraft(name="answer", source=source)
+    recipe, _ = make_recipe(draft, Catalogue(), program_bytes_max=1000, reviewed_by="lea", now_ms=0)
+    assert recipe.source == source
