@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from vardy_worker.contracts.base import make_pointer
+from vardy_worker.contracts.base import make_pointer, sha256_json
 from vardy_worker.contracts.recipe import ChangeKind, FunctionChange
 from vardy_worker.functions.schemas import COMMENTS, without
 from vardy_worker.functions.typescript import type_text
@@ -76,7 +76,7 @@ def _argument(name: str, argument: str, old: JsonObject, new: JsonObject) -> Ite
     if place is not None:
         words = f"The argument `{argument}` {_retyped('takes', 'took', had, has, place)}"
         yield _change(name, ChangeKind.ARGUMENT_TYPE, words, at, had, has)
-    if defaults[0] != defaults[1] and argument not in {*old.get("required", ()), *new.get("required", ())}:
+    if _difference(*defaults) is not None and argument not in {*old.get("required", ()), *new.get("required", ())}:
         words = (
             f"The argument `{argument}` is {_text(defaults[1])} now when it is left out; it was {_text(defaults[0])}."
         )
@@ -148,4 +148,5 @@ def _difference(before: JsonValue, after: JsonValue, at: str = "") -> str | None
             if inner is not None:
                 return inner
         return None
-    return None if before == after and isinstance(before, bool) is isinstance(after, bool) else at or "/"
+    # As the version of a function is made: 1 is 1.0, and is not true.
+    return None if sha256_json(before) == sha256_json(after) else at or "/"

@@ -71,6 +71,14 @@ def pay_literal(amount: Literal[1, 2]) -> str:
     return str(amount)
 
 
+def pay_one_or_all(amount: Literal[1, "all"] = 1) -> str:
+    return str(amount)
+
+
+def pay_or_not(amount: Literal[True, "all"] = True) -> str:
+    return str(amount)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "kind", "at", "words"),
     [
@@ -119,6 +127,11 @@ def test_a_changed_option_is_named_with_both_values(option: str, before: Any, af
     [change] = changes(spec(plain, **{option: before}), spec(plain, **{option: after}))
     assert (change.change, change.at) == (ChangeKind.OPTION, f"/{option}")
     assert (change.before, change.after) == (before, after)
+
+
+def test_a_truth_value_is_no_number() -> None:
+    found = changes(spec(pay_one_or_all), spec(pay_or_not))
+    assert [change.change for change in found] == [ChangeKind.ARGUMENT_TYPE, ChangeKind.ARGUMENT_DEFAULT]
 
 
 def test_a_read_that_became_a_write_is_another_kind() -> None:
