@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+import json
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
 from jsonschema import Draft202012Validator, SchemaError
 from referencing.exceptions import Unresolvable
 
-from vardy_worker.contracts.base import sha256_json, sha256_text, well_formed
+from vardy_worker.contracts.base import canonical_json, sha256_json, sha256_text, well_formed
 from vardy_worker.contracts.judge import AiValue, JudgeFailure
 from vardy_worker.contracts.model import ModelFailed
 from vardy_worker.json_schemas import pattern_problem, schema_validator
@@ -31,6 +32,9 @@ ANSWER_TOKENS_MAX: Final = 4_096
 TRIES_MAX: Final = 3
 """How often a model is asked for one value."""
 
+TYPES_KEPT: Final = 64
+"""Types that are not looked at again: a program gives many tasks one type, and each look takes milliseconds."""
+
 NO_JSON: Final = 'it holds no JSON object {"value": …}.'
 CUT: Final = "it was too long, and was cut. Keep it short."
 
@@ -46,7 +50,7 @@ class Task:
         self.answer: AiValue | JudgeFailure = _bad_answer("Nothing was asked.")
         topic = sha256_json(["ai", template("ai").version, model, self.instruction, self.type_])
         self.key = sha256_text(f"{topic}:{sha256_json(self.data)}")
-        problem = _schema_problem(self.type_)
+        problem = _schema_problem(canonical_json(self.type_))
         self.usable = not problem
         if problem:
             self.answer = _bad_answer(problem)
@@ -112,7 +116,9 @@ def _sentence(error: ValidationError) -> str:
     return f"{f'at {place}, ' if place else ''}it breaks {visible_json({str(error.validator): error.validator_value})}."
 
 
-def _schema_problem(schema: JsonObject) -> str:
+@lru_cache(maxsize=TYPES_KEPT)
+def _schema_problem(written: bytes) -> str:
+    schema: JsonObject = json.loads(written)
     try:
         Draft202012Validator.check_schema(schema)
     except (SchemaError, RecursionError):

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from tests.support.judge import JudgingModel, ai, ask, make_judge
 from vardy_worker.contracts.errors import ErrorInfo
@@ -122,6 +123,23 @@ def test_the_same_is_asked_once_and_kept() -> None:
     for other in (ai("Do that.", {"a": 1, "b": 2}, STRING), ai("Do it.", {"a": 1}, STRING), ai("Do it.", [], STRING)):
         ask(judge, other)
     assert len(model.asked) == 4
+
+
+def test_a_type_that_many_tasks_have_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[Any] = []
+    look = Draft202012Validator.check_schema
+
+    def check_schema(schema: Any) -> None:
+        looked_at.append(schema)
+        look(schema)
+
+    monkeypatch.setattr(Draft202012Validator, "check_schema", check_schema)
+    type_ = {"type": "array", "items": {"type": "string"}, "maxItems": 17}
+    judge = make_judge(lambda _: '{"value": ["Faro"]}')
+    for _ in range(2):
+        judged = ask(judge, *(ai("Which cities?", number, type_) for number in range(50)))
+        assert judged.answers == (AiValue(value=["Faro"]),) * 50
+    assert looked_at == [type_]
 
 
 def test_failures_are_not_kept() -> None:
