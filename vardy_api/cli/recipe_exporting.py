@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vardy_api.cli.exits import usage_error
-from vardy_api.cli.recipe_folder import read_bytes, recipe_files_in, remove_file, write_file
+from vardy_api.cli.recipe_folder import exported_files_in, read_bytes, remove_file, write_file
 from vardy_api.cli.recipe_reports import Export, ExportedFile, FileState, RecipeText
 from vardy_api.cli.shown import Shown
 from vardy_api.cli.text import counted
@@ -44,7 +44,7 @@ def export(
     """
     texts = {folder / recipe_file_name(view.name): (view, recipe_file_text(recipe_of(view))) for view in views}
     items = [_compared(path, view, text) for path, (view, text) in texts.items()]
-    gone = [path for path in recipe_files_in(folder) if path not in texts] if prune else []
+    gone = [path for path in exported_files_in(folder) if path not in texts] if prune else []
     items += [ExportedFile(file=str(path), state=FileState.REMOVED) for path in gone]
     report = Export(dry_run=dry_run, items=tuple(items))
     if dry_run:

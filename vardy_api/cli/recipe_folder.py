@@ -78,13 +78,14 @@ def remove_file(path: Path) -> None:
         raise _cannot("removed", path, error) from error
 
 
-def recipe_files_in(folder: Path) -> list[Path]:
-    """The files in a folder, not below it, that are recipes under their own name."""
-    return [
-        path
-        for path in sorted(folder.glob(f"*{FILE_SUFFIX}"))
-        if path.is_file() and isinstance(_read(path).content, RecipeFile)
-    ]
+def exported_files_in(folder: Path) -> list[Path]:
+    """The files in a folder, not below it, that exports wrote: recipes under their own name, with a version."""
+    return [path for path in sorted(folder.glob(f"*{FILE_SUFFIX}")) if path.is_file() and _was_exported(path)]
+
+
+def _was_exported(path: Path) -> bool:
+    content = _read(path).content
+    return isinstance(content, RecipeFile) and "/version" in content.places
 
 
 def _read(path: Path) -> FoundFile:

@@ -91,13 +91,15 @@ def test_files_of_deleted_recipes_stay_unless_they_are_pruned(cli: Cli, folder: 
     words = ("recipes", "export", "--all", "--to", str(folder))
     cli(*words)
     (folder / "notes.recipe.js").write_text("// not a recipe\n")
+    write(folder, "not-imported-yet")
     cli("recipes", "delete", "refund", "--yes")
     assert cli(*words).code == ExitCode.OK
     assert (folder / "refund.recipe.js").exists()
     assert cli(*words, "--prune").code == ExitCode.CONFIRMATION_NEEDED
     pruned = cli(*words, "--prune", "--yes", "--json").json["items"]
     assert [(item["recipe"], item["state"]) for item in pruned] == [("payments", "unchanged"), (None, "removed")]
-    assert sorted(path.name for path in folder.iterdir()) == ["notes.recipe.js", "payments.recipe.js"]
+    left = ["not-imported-yet.recipe.js", "notes.recipe.js", "payments.recipe.js"]
+    assert sorted(path.name for path in folder.iterdir()) == left
 
 
 def test_one_recipe_is_printed_exactly(cli: Cli) -> None:

@@ -232,7 +232,7 @@ def export_recipes(
     everything: Annotated[bool, typer.Option("--all", help="All recipes.")] = False,
     to: Annotated[str, typer.Option(metavar="DIR|-", help="Folder of the files; - prints one recipe.")] = ".",
     prune: Annotated[
-        bool, typer.Option("--prune", help="With --all: remove the files of recipes that do not exist any more.")
+        bool, typer.Option("--prune", help="With --all: remove exported files of recipes that do not exist any more.")
     ] = False,
     yes: options.Yes = False,
     dry_run: options.DryRun = False,
