@@ -97,8 +97,8 @@ def _head(out: Output, job: JobView) -> None:
     if job.plan is not None:
         head.append(f"  {_progress(job.plan)}", style="dim")
     out.line(head)
-    asked = f"recipe {one_line(job.recipe)}" if job.recipe else one_line(job.request or "")
-    _fact(out, "asked", asked)
+    version = f", version {job.recipe_version}" if job.recipe_version else ""
+    _fact(out, "asked", f"recipe {one_line(job.recipe)}{version}" if job.recipe else one_line(job.request or ""))
     _fact(out, "for", person_text(job.user))
     if job.mode is Mode.PLAN:
         _fact(out, "mode", "plan: nothing is executed before its commit")

@@ -111,6 +111,7 @@ class JobView(Contract):
     settled: bool
     request: str | None = None
     recipe: str | None = None
+    recipe_version: int | None = Field(None, description="the one that was the newest at submission")
     params: JsonObject = Field(default_factory=dict)
     user: User
     mode: Mode
@@ -264,6 +265,7 @@ def job_view(job: JobRecord) -> JobView:
         settled=is_settled(job.status),
         request=job.submission.request,
         recipe=job.submission.recipe,
+        recipe_version=job.recipe and job.recipe.version,
         params=job.submission.params,
         user=job.submission.user,
         mode=job.submission.mode,

@@ -145,8 +145,13 @@ def test_a_recipe_runs_by_its_name(cli: Cli, world: ApiWorld, worker: Worker, tm
     assert (by_run.code, by_recipes.code) == (ExitCode.OK, ExitCode.OK)
     for ran in (by_run, by_recipes):
         assert stored(world, ran.json["id"]).submission.recipe == "payments"
-        assert ran.json["params"] == {"a": 1}
+        assert (ran.json["recipe"], ran.json["recipe_version"], ran.json["params"]) == ("payments", 1, {"a": 1})
     assert "recipe payments" in cli("jobs", "list").out
+    assert cli("recipes", "save", "payments", "--file", str(source), "--description", "New.").code == ExitCode.OK
+    newer = cli("run", "--recipe", "payments", "--user", "ana", "--json").json
+    assert newer["recipe_version"] == 2
+    assert "recipe payments, version 2" in cli("jobs", "show", newer["id"]).out
+    assert "recipe payments, version 1" in cli("jobs", "show", by_run.json["id"]).out
 
 
 def test_an_unknown_recipe_is_not_found(cli: Cli) -> None:
