@@ -46,6 +46,20 @@ What it knows by then, such as the outcome of a call, would be unknown to whoeve
 """
 
 
+CHILD_CHANGE_SECONDS = 5
+"""How long it may take until a child that ended its program serves the next one, or another stands in its place."""
+
+
+def child_wait_seconds(settings: Settings) -> float:
+    """How long a program waits for a child: until all that were before it have used their whole time.
+
+    More jobs may be in hand than children run, and each holds its child while it waits for a
+    judge or a slow function. That is no reason to give a job up.
+    """
+    turns = -(-settings.worker_concurrency // settings.sandbox_children_max)
+    return turns * (settings.limits.execute_seconds_max + CHILD_CHANGE_SECONDS)
+
+
 def worker_name() -> str:
     """A name for this process that no other process has or had."""
     return f"{socket.gethostname()}:{os.getpid()}:{new_id('w')[-6:]}"
@@ -128,6 +142,7 @@ def _sandbox(parts: _Parts) -> ChildSandbox:
         warm=parts.settings.sandbox_children,
         children_max=parts.settings.sandbox_children_max,
         guest_memory_mib_max=parts.settings.limits.guest_memory_mib_max,
+        wait_seconds_max=child_wait_seconds(parts.settings),
     )
     parts.closing.append(sandbox.close)
     return sandbox
