@@ -6,6 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from pydantic_core import PydanticKnownError
+
 from vardy_worker.contracts.base import JsonObject, JsonValue, make_pointer, pointer_get
 from vardy_worker.functions.subschema import at_pointer, expected
 
@@ -71,11 +73,19 @@ def _one(details: ErrorDetails, value: JsonValue, schema: JsonObject) -> JsonObj
         return problem(at, "is missing", wanted)
     if kind == "extra_forbidden":
         return unknown_argument(at, schema)
-    if kind in _LIMIT_TYPES:
+    if kind in _LIMIT_TYPES and _is_of_pydantic(details):
         return problem(at, _SUBJECT.sub("must ", details["msg"], count=1), wanted)
     if kind in _TYPE_TYPES or kind.endswith(("_type", "_parsing")):
         return wrong_type(at, wanted, value)
     return problem(at, "is refused by the function's own check", wanted)
+
+
+def _is_of_pydantic(details: ErrorDetails) -> bool:
+    """Whether the sentence is pydantic's own; a company's validator may give its error any type."""
+    try:
+        return PydanticKnownError(details["type"], details.get("ctx")).message() == details["msg"]  # type: ignore[arg-type] # which types there are is known when it runs
+    except (KeyError, TypeError):
+        return False
 
 
 def unknown_argument(at: str, schema: JsonObject) -> JsonObject:

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
-from pydantic_core import core_schema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_serializer, field_validator
+from pydantic_core import PydanticCustomError, core_schema
 
 from vardy_worker import Functions
 from vardy_worker.contracts.errors import RegistrationError
@@ -286,6 +286,23 @@ def test_the_words_of_a_companys_validator_are_not_repeated() -> None:
     assert "SECRET" not in json.dumps(checked.problems)
     assert checked.problems[0]["at"] == "/person/name"
     assert checked.problems[0]["message"] == "is refused by the function's own check"
+
+
+@pytest.mark.parametrize("kind", ["too_long", "greater_than", "date_past", "finite_number", "value_error", "own_kind"])
+def test_the_words_of_a_companys_validator_are_not_repeated_whatever_its_error_is_called(kind: str) -> None:
+    functions = Functions()
+
+    def refuse(value: str) -> str:
+        raise PydanticCustomError(kind, "{value} should be another", {"value": value, "gt": 5})
+
+    @functions.write
+    def greet(name: Annotated[str, AfterValidator(refuse)]) -> None: ...
+
+    checked = FunctionRuntime(functions).check("greet", {"name": "SECRET-4711"}, ())
+    assert isinstance(checked, BadArguments)
+    assert checked.problems == (
+        {"at": "/name", "message": "is refused by the function's own check", "expected": "a string"},
+    )
 
 
 def test_a_validator_that_changes_the_value_is_shown_in_the_stored_form() -> None:
