@@ -106,6 +106,18 @@ def test_a_model_that_does_not_answer_is_given_up_in_time_and_the_rest_is_kept(
     assert again.usage.calls == 1
 
 
+def test_a_provider_that_wants_to_be_asked_again_too_late_fails_the_question_at_once(
+    server: ScriptedModel, judge: ModelJudge
+) -> None:
+    ask(judge, ["the first call loads the library"])
+    server.misbehave(HttpFault(429, retry_after="20"))
+    began = time.monotonic()
+    [failure] = ask(judge, TEXTS[:1], seconds=20).answers
+    assert time.monotonic() - began < 15
+    assert isinstance(failure, JudgeFailure)
+    assert (failure.code, "rate limit" in failure.message) == ("execution.judge_unavailable", True)
+
+
 def test_a_refused_key_fails_the_question_and_says_so(server: ScriptedModel, judge: ModelJudge) -> None:
     server.misbehave(*[HttpFault(401)] * 3)
     [failure] = ask(judge, TEXTS[:120]).answers

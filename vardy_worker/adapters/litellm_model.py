@@ -184,7 +184,7 @@ class LitellmModel:
 
         async def ask(request: ModelRequest) -> Answer:
             async with room:
-                return await self._ask_all(request)
+                return await self._ask_all(request, until)
 
         tasks = [asyncio.ensure_future(ask(request)) for request in requests]
         try:
@@ -198,10 +198,10 @@ class LitellmModel:
             for task, request in zip(tasks, requests, strict=True)
         ]
 
-    async def _ask_all(self, request: ModelRequest) -> Answer:
+    async def _ask_all(self, request: ModelRequest, until: float = math.inf) -> Answer:
         failures: list[Failure] = []
         for model in (request.model, *request.fallbacks):
-            answer = await self._ask(model, request)
+            answer = await self._ask(model, request, until)
             if isinstance(answer, ModelReply):
                 return answer
             failures.append(answer)
@@ -209,7 +209,7 @@ class LitellmModel:
                 break
         return failures
 
-    async def _ask(self, model: str, request: ModelRequest) -> ModelReply | Failure:
+    async def _ask(self, model: str, request: ModelRequest, until: float) -> ModelReply | Failure:
         started = time.monotonic()
         tries = 0
         while True:
@@ -226,6 +226,9 @@ class LitellmModel:
             if pause is None:
                 pause = self._backoff.pause(tries, self._rng)
             elif pause > self._backoff.retry_after_max:
+                return failure
+            if time.monotonic() + pause >= until:
+                # Nobody would wait for the next try; told now, the failure leaves time to go on without.
                 return failure
             await self._pause(pause)
 
