@@ -8,21 +8,24 @@ every other where all must differ, and references are followed a limited number 
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
-from jsonschema import Draft202012Validator, FormatChecker, ValidationError
+from jsonschema import Draft202012Validator, FormatChecker, SchemaError, ValidationError
 from jsonschema.validators import extend
-from pydantic_core import SchemaError, SchemaValidator, core_schema
+from pydantic_core import SchemaError as NoPattern
+from pydantic_core import SchemaValidator, core_schema
 from pydantic_core import ValidationError as NoMatch
 from referencing import Registry
 
 from vardy_worker.contracts.base import make_pointer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Callable, Container, Hashable, Iterator
 
     from jsonschema.protocols import Validator
 
@@ -47,7 +50,13 @@ _ALONE: Final = frozenset(
         "unevaluatedProperties",
     }
 )
+_TYPES_MAX: Final = 7
+"""Names of types that there are."""
 PATTERNS_KEPT: Final = 256
+SCHEMA_BYTES_MAX: Final = 32 * 1024
+"""Of a schema as JSON; the library takes seconds to look at a larger one."""
+_QUOTED_MAX: Final = 300
+"""Characters of what the library says, which repeats the part of the schema that it is about."""
 REFERENCES_MAX: Final = 100_000
 """References that are followed for one value, which takes a few seconds."""
 
@@ -122,6 +131,54 @@ def validator_class() -> Callable[..., Validator]:
     return made
 
 
+def schema_problem(schema: JsonObject, subject: str) -> str:
+    """What is wrong with a JSON Schema that somebody wrote, in a sentence about the `subject`; "" when nothing is."""
+    try:
+        size = len(json.dumps(schema, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        if size > SCHEMA_BYTES_MAX:
+            return f"{subject} has {size} bytes; at most {SCHEMA_BYTES_MAX} are allowed."
+        if _has_endless_types(schema):
+            return f"{subject} is no JSON Schema (2020-12): a `type` has more names than there are types."
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        return f"{subject} is no JSON Schema (2020-12): {error.message[:_QUOTED_MAX]}"
+    except RecursionError:
+        return f"{subject} has too many levels."
+    if problem := pattern_problem(schema):
+        return problem
+    places = dict(subschemas(schema))
+    return next(filter(None, (_reference_problem(at, part, places, subject) for at, part in places.items())), "")
+
+
+def _has_endless_types(schema: JsonValue) -> bool:
+    """Whether a list of types is so long that the library would compare each with each for minutes."""
+    waiting = [schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            types = node.get("type")
+            if isinstance(types, list) and len(types) > _TYPES_MAX:
+                return True
+            waiting.extend(node.values())
+        elif isinstance(node, list):
+            waiting.extend(node)
+    return False
+
+
+def _reference_problem(at: str, part: JsonValue, places: Container[str], subject: str) -> str:
+    """What is wrong with where a part of a schema refers to: it is looked for in the schema alone."""
+    if not isinstance(part, dict):
+        return ""
+    if at and "$id" in part:
+        return f"{subject} has an `$id` at {at}; only the whole of it may have one."
+    for name in ("$ref", "$dynamicRef"):
+        reference = str(part.get(name, "#"))
+        if not reference.startswith("#") or unquote(reference[1:]) not in places:
+            shown = reference[:100]
+            return f"{subject} refers to {shown}, which is no schema in it: refer to one as #/$defs/NAME."
+    return ""
+
+
 def pattern_problem(schema: JsonValue) -> str:
     """What is wrong with the first pattern that cannot be used, in a sentence; "" when all can."""
     return next(_problems(schema), "")
@@ -164,7 +221,7 @@ def _problems(schema: JsonValue) -> Iterator[str]:
 def _matcher(pattern: str) -> SchemaValidator | None:
     try:
         return SchemaValidator(core_schema.str_schema(pattern=pattern, strict=True))
-    except SchemaError:
+    except NoPattern:
         return None
 
 

@@ -6,13 +6,12 @@ import json
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
-from jsonschema import Draft202012Validator, SchemaError
 from referencing.exceptions import Unresolvable
 
 from vardy_worker.contracts.base import canonical_json, sha256_json, sha256_text, well_formed
 from vardy_worker.contracts.judge import AiValue, JudgeFailure
 from vardy_worker.contracts.model import ModelFailed
-from vardy_worker.json_schemas import pattern_problem, schema_validator
+from vardy_worker.json_schemas import schema_problem, schema_validator
 from vardy_worker.judge.answers import clean, read_values
 from vardy_worker.judge.estimate import tokens_of_messages
 from vardy_worker.judge.spending import Price, unavailable
@@ -118,12 +117,7 @@ def _sentence(error: ValidationError) -> str:
 
 @lru_cache(maxsize=TYPES_KEPT)
 def _schema_problem(written: bytes) -> str:
-    schema: JsonObject = json.loads(written)
-    try:
-        Draft202012Validator.check_schema(schema)
-    except (SchemaError, RecursionError):
-        return "The type is no JSON Schema, or one of too many levels."
-    return pattern_problem(schema)
+    return schema_problem(json.loads(written), "The type")
 
 
 def _bad_answer(why: str, *, tries: int = 0) -> JudgeFailure:

@@ -94,7 +94,9 @@ def test_a_schema_may_refer_to_itself(http: httpx.Client) -> None:
         ({"x-more": {}, "items": {"not": {"$ref": "#/x-more"}}}, "refers to #/x-more,"),
         ({"prefixItems": [{}, {"$dynamicRef": "#/prefixItems/2"}]}, "refers to #/prefixItems/2,"),
         ({"properties": {"a": {"$id": "urn:a", "$ref": "#/properties/a"}}}, "has an `$id` at /properties/a;"),
-        ({"properties": ["x" * 20_000]}, "is not a JSON Schema (2020-12): ["),
+        ({"description": "x" * 32_800}, "has 32"),
+        ({"items": {"type": [{"a": number} for number in range(2500)]}}, "is no JSON Schema (2020-12): a `type` has"),
+        ({"properties": ["x" * 20_000]}, "is no JSON Schema (2020-12): ["),
     ],
 )
 def test_a_schema_that_a_run_could_not_follow_is_refused_when_it_is_saved(
