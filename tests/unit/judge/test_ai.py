@@ -194,6 +194,28 @@ def test_a_type_that_is_none_never_gets_a_value(type_: dict[str, Any]) -> None:
     assert got.code == "execution.judge_bad_answer"
 
 
+@pytest.mark.parametrize(
+    "type_",
+    [
+        {"type": "object", "properties": {"a": {"$ref": "#/type"}}},
+        {"type": "object", "properties": {"a": {"$id": "urn:a", "$ref": "#/properties/a"}}},
+        {"type": "string", "description": "x" * 33_000},
+        {"items": {"type": [{"a": number} for number in range(2500)]}},
+    ],
+    ids=["no schema", "another root", "too large", "endless types"],
+)
+def test_a_type_that_could_not_be_followed_asks_no_model(type_: dict[str, Any]) -> None:
+    asked: list[Any] = []
+
+    def answer(request: Any) -> str:
+        asked.append(request)
+        return '{"value": {"a": 1}}'
+
+    [got] = ask(make_judge(answer), ai("Do it.", "data", type_)).answers
+    assert isinstance(got, JudgeFailure)
+    assert (got.code, asked) == ("execution.judge_bad_answer", [])
+
+
 def test_no_value_of_the_data_is_in_a_failure() -> None:
     [answer] = ask(make_judge(lambda _: '{"value": "marker-8a"}'), ai("Do it.", "marker-8a", PERSON)).answers
     assert isinstance(answer, JudgeFailure)
