@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
 _RUN = re.compile(r"\bfunction\s{1,9}run\s{0,9}\(|\brun\s{0,9}=\s{0,9}(?:async\b|function\b|\()")
 _WRAPPED = re.compile(
-    r"<(?P<tag>answer|response|output)>\s*(?P<tagged>.*?)\s*</(?P=tag)>|```(?:markdown|md)\n(?P<fenced>.*)\n```",
+    r"<(?P<tag>answer|response|output)>(?P<tagged>.*)</(?P=tag)>|```(?:markdown|md)\n(?P<fenced>.*)\n```",
     re.DOTALL | re.IGNORECASE,
 )
+_FINAL = "<|channel|>final<|message|>"
+"""Before it, models of the Harmony format think. Providers take the format away, some servers do not."""
 _EMPTY = re.compile(r"(?:```|~~~)[\w-]*\s*(?:```|~~~)?")
 _AWAITED_CALL = re.compile(r"\bawait\s{1,9}[\w$.]{1,99}\(")
 
@@ -56,7 +58,8 @@ def read_turn(
         return found
     if found.code == "generation.program_too_large" and _RUN.search(text):
         return found
-    spoken = without_thinking(without_tokens(Sheet.of(plain_lines(text.removeprefix("\ufeff"))))).sheet
+    said = plain_lines(text.removeprefix("\ufeff")).rpartition(_FINAL)[2]
+    spoken = without_thinking(without_tokens(Sheet.of(said))).sheet
     answer = _unwrapped("\n".join(line.rstrip() for line in spoken.text.split("\n")).strip())
     if not answer or _EMPTY.fullmatch(answer):
         return NoProgram(
@@ -76,7 +79,7 @@ def _unwrapped(answer: str) -> str:
     """The answer out of tags, or a fence of Markdown, around the whole of it."""
     wrapped = _WRAPPED.fullmatch(answer)
     inner = next((part for part in wrapped.group("tagged", "fenced") if part is not None), "") if wrapped else ""
-    return inner if wrapped and "```" not in (wrapped["fenced"] or "") else answer
+    return inner.strip() if wrapped and "```" not in (wrapped["fenced"] or "") else answer
 
 
 def _is_meant(candidate: Candidate, functions: Collection[str]) -> bool:
