@@ -35,6 +35,7 @@ TEXTS = {
     "ends of code": "}\n" * 30_000,
     "generics": "f<" * 30_000,
     "prose": "I can't do that. " * 3_600,
+    "answer without an end": "<answer>x" + "\n" * 65_000 + "y",
     "deep members": "async function run(params) { return params" + ".a" * 25_000 + "; }",
     "deep functions": "async function run(params) { return " + "(x => " * 8_000 + "1" + ")" * 8_000 + "; }",
     "deep variables": "async function run(params) { " + "{var a;" * 8_000 + "}" * 8_000 + " return 1; }",
@@ -46,7 +47,10 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("name", ["ticks", "one long fence", "prose", "thinking", "many writes", "deep members"])
+TURNS = ("answer without an end", "deep members", "many writes", "one long fence", "prose", "thinking", "ticks")
+
+
+@pytest.mark.parametrize("name", TURNS)
 def test_no_turn_takes_long_to_read(name: str, shop: Catalogue) -> None:
     names = [spec.name for spec in shop.functions] * 20
     begin = time.process_time()
