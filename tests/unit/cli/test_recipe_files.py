@@ -85,6 +85,16 @@ def test_a_file_with_other_content_is_overwritten_only_after_a_confirmation(cli:
     assert READS in path.read_text()
 
 
+def test_whoever_reads_a_file_while_it_is_overwritten_has_the_whole_old_one(cli: Cli, folder: Path) -> None:
+    save(cli, "payments", READS)
+    path = write(folder, "payments", "async function run() { return 1; }")
+    before = path.read_text()
+    with path.open() as reader:
+        assert cli("recipes", "export", "payments", "--to", str(folder), "--yes").code == ExitCode.OK
+        assert reader.read() == before
+    assert path.read_text() != before
+
+
 def test_files_of_deleted_recipes_stay_unless_they_are_pruned(cli: Cli, folder: Path) -> None:
     save(cli, "payments", READS)
     save(cli, "refund", WRITES)
