@@ -120,7 +120,10 @@ def test_a_changed_function_asks_for_a_review_which_says_what_changed(cli: Cli, 
     assert "refund_payment" in shown.split("Needs a review")[1]
     review = ("recipes", "review", "refund", "--reviewed-by", "mia")
     assert cli(*review).code == ExitCode.CONFIRMATION_NEEDED
-    assert "would become version 2" in cli(*review, "--dry-run").out
+    tried = cli(*review, "--dry-run").out
+    assert "  refund_payment: Its option `idempotent` is true now" in tried
+    assert tried.endswith("refund is valid and would become version 2.\n")
+    assert cli(*review, "--dry-run", "--json").json["version"] == 2
     assert cli("recipes", "show", "refund", "--json").json["version"] == 1
     assert "Reviewed refund as version 2." in cli(*review, "--yes").out
     view = cli("recipes", "show", "refund", "--json").json

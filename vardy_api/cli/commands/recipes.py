@@ -160,10 +160,10 @@ def review_recipe(
         given["envelope"] = None if removes else options.parse_object(envelope, "--envelope")
     newest = session.client.recipe(name)
     given |= {"expect_version": newest.version, "expect_sha256": newest.sha256}
+    if (dry_run or (not yes and session.can_ask)) and not session.as_json:
+        session.show(Shown(newest))
     if dry_run:
         return Shown(session.client.review_recipe(name, **given, dry_run=True), style="reviewed")
-    if not yes and session.can_ask and not session.as_json:
-        session.show(Shown(newest))
     session.confirm(f"review {name} version {newest.version}", yes=yes)
     return Shown(session.client.review_recipe(name, **given), style="reviewed")
 
