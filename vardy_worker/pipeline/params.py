@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 PROBLEMS_MAX = 50
 """Problems that are told; the first is in the sentence."""
+KNOWN_TOLD_MAX = 20
+"""Fields that are told where one is not among them."""
 NAME_CHARACTERS_MAX = 100
 """Characters of a field's name that are told: it may be part of what was given."""
 EXPECTED_CHARACTERS_MAX = 200
@@ -102,5 +104,8 @@ def _unknown(name: str, known: Iterable[str]) -> str:
     near = get_close_matches(name, names, n=1)
     if near:
         return f"is not known; did you mean `{near[0]}`?"
-    there = f"known are {', '.join(f'`{each}`' for each in names)}." if names else "there are no fields."
-    return f"is not known; {there}"
+    if not names:
+        return "is not known; there are no fields."
+    told, others = names[:KNOWN_TOLD_MAX], len(names) - KNOWN_TOLD_MAX
+    more = f" and {others} more" if others > 0 else ""
+    return f"is not known; known are {', '.join(f'`{each}`' for each in told)}{more}."

@@ -195,6 +195,16 @@ def test_thousands_of_unknown_fields_are_told_in_short(parts: WorkerParts) -> No
     assert len(job.error.details["problems"]) == 50
 
 
+@pytest.mark.parametrize(
+    ("count", "rest"), [(0, "there are no fields."), (20, "`a18`, `a19`."), (21, "`a19` and 1 more.")]
+)
+def test_of_many_known_fields_the_first_are_told(parts: WorkerParts, count: int, rest: str) -> None:
+    schema = {"type": "object", "additionalProperties": False, "properties": {f"a{n}": {} for n in range(count)}}
+    job = run_recipe(parts, recipe(parts, params_schema=schema), params={"quantity": 1})
+    assert job.error is not None
+    assert job.error.message.endswith(rest)
+
+
 def test_names_of_any_length_are_told_in_short(parts: WorkerParts) -> None:
     schema = {"type": "object", "additionalProperties": {"type": "integer"}}
     job = run_recipe(parts, recipe(parts, params_schema=schema), params={"k" * 200_000: "x"})
