@@ -219,6 +219,9 @@ def test_a_file_says_that_it_was_reviewed_against_the_functions_as_they_are(
     assert "unchanged" in ran.out
     assert "vardy recipes review payments" in ran.out
     assert cli("recipes", "show", "payments", "--json").json["needs_review"] is True
+    write(folder, "payments", READS.replace("return", "return  "))
+    (changed,) = cli("recipes", "import", str(path), "--dry-run", "--json").json["items"]
+    assert (changed["state"], changed["needs_review"]) == ("changed", False), "to save it is to review it"
     write(folder, "payments", READS, "functions:", "  list_payments: v1")
     assert cli("recipes", "import", str(path)).code == ExitCode.ERROR
     write(folder, "payments", READS, "functions:", "  list_payments: v1-changed")
@@ -326,6 +329,26 @@ def test_what_was_saved_is_told_when_an_import_is_cut_short(
     monkeypatch.undo()
     again = cli("recipes", "import", str(folder), "--yes", "--json")
     assert states(again) == {"payments": "unchanged", "refund": "new"}
+
+
+def test_a_service_that_went_away_is_not_asked_for_each_recipe_that_is_left(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("first", "second", "third"):
+        write(folder, name)
+    real, sent = Vardy.save_recipe, []
+
+    def goes_away_after_the_first(client: Vardy, name: str, **values: Any) -> RecipeView:
+        if not values["dry_run"]:
+            sent.append(name)
+            if name != "first":
+                raise Unreachable("No answer.")
+        return real(client, name, **values)
+
+    monkeypatch.setattr(Vardy, "save_recipe", goes_away_after_the_first)
+    ran = cli("recipes", "import", str(folder), "--yes", "--json")
+    assert sent == ["first", "second"]
+    assert [item["error"] is None for item in ran.json["items"]] == [True, False, False]
 
 
 def test_keys_in_another_order_are_no_change(cli: Cli, folder: Path) -> None:
