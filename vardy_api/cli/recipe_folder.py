@@ -39,7 +39,9 @@ def found_files(sources: list[str]) -> list[FoundFile]:
         if not path.is_dir():
             paths[path] = None
             continue
-        inside = sorted(inner for inner in path.rglob(f"*{FILE_SUFFIX}") if inner.is_file())
+        # A link that leads nowhere is a recipe that would be missed: it is read, and told.
+        named = path.rglob(f"*{FILE_SUFFIX}")
+        inside = sorted(inner for inner in named if inner.is_file() or (inner.is_symlink() and not inner.exists()))
         if not inside:
             raise usage_error(f"There is no file named *{FILE_SUFFIX} in {source}.")
         paths |= dict.fromkeys(inside)

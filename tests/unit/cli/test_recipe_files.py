@@ -229,6 +229,16 @@ def test_a_file_says_that_it_was_reviewed_against_the_functions_as_they_are(
     assert cli("recipes", "show", "payments", "--json").json["needs_review"] is False
 
 
+def test_a_link_that_leads_nowhere_is_told_and_nothing_is_saved(cli: Cli, folder: Path) -> None:
+    write(folder, "payments")
+    (folder / "folder.recipe.js").mkdir()
+    assert states(cli("recipes", "import", str(folder), "--dry-run", "--json")) == {"payments": "new"}
+    (folder / "refund.recipe.js").symlink_to(folder / "moved.recipe.js")
+    ran = cli("recipes", "import", str(folder))
+    assert (ran.code, "refund.recipe.js" in ran.err) == (ExitCode.USAGE, True)
+    assert cli("recipes", "show", "payments").code == ExitCode.NOT_FOUND
+
+
 def test_a_recipe_in_two_files_is_refused(cli: Cli, folder: Path) -> None:
     path = write(folder, "payments")
     (folder / "copy.js").write_text(path.read_text())
