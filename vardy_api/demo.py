@@ -265,7 +265,7 @@ def run_demo(
         folder = data_dir or Path(temporary)
         out.print("Starting an embedded server, a worker and the API …")
         # The demo is about the demo shop, whatever the environment names.
-        demo_shop = {"VARDY_FUNCTIONS": "", "VARDY_RULES": "", "VARDY_DEMO_DIR": ""}
+        demo_shop = dict.fromkeys(("VARDY_FUNCTIONS", "VARDY_RULES", "VARDY_DEMO_DIR", "VARDY_JUDGE_MODEL"), "")
         with Stack(data_dir=folder, show=keep, environment=demo_shop) as stack:
             model = "the scripted model, which is no AI" if stack.scripted else os.environ["VARDY_MODEL"]
             out.print(f"Ready after {time.monotonic() - began:.1f} s. The model: {model}.")

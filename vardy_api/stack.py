@@ -129,6 +129,7 @@ class Stack:
     def _start(self) -> None:
         # Known at once rather than after the server and the worker have started.
         _refuse_taken(self.port)
+        self._refuse_half_scripted()
         self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not self._redis_url:
             server = self._open.enter_context(EmbeddedServer(self.data_dir / "redis"))
@@ -139,6 +140,12 @@ class Stack:
         self._start_api()
         if self.uses_demo_shop:
             self._save_demo_recipes()
+
+    def _refuse_half_scripted(self) -> None:
+        """The scripted model takes the place of a provider, so that another judge might not be reached."""
+        if self.uses_demo_shop and self._given.get("VARDY_JUDGE_MODEL") and not self._given.get("VARDY_MODEL"):
+            msg = "VARDY_JUDGE_MODEL is set, and VARDY_MODEL is not: set both, or neither to have both scripted."
+            raise SettingsError(msg, details={"setting": "VARDY_MODEL"})
 
     def _environment(self) -> dict[str, str]:
         environment = dict(self._given)
@@ -151,8 +158,7 @@ class Stack:
         # Of other functions it would know nothing, and judge every text as `unknown`.
         if self.uses_demo_shop and not environment.get("VARDY_MODEL"):
             self.scripted = self._open.enter_context(ScriptedModel())
-            judge = environment.get("VARDY_JUDGE_MODEL")
-            environment |= self.scripted.environment() | ({"VARDY_JUDGE_MODEL": judge} if judge else {})
+            environment |= self.scripted.environment()
         return environment
 
     def _save_demo_recipes(self) -> None:

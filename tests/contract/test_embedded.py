@@ -13,6 +13,7 @@ from redis.exceptions import AuthenticationError
 from tests.support.waiting import eventually
 from vardy_api import embedded
 from vardy_api.embedded import EmbeddedServer, free_port
+from vardy_api.stack import Stack
 from vardy_worker.contracts.errors import SettingsError
 from vardy_worker.store.connection import connect
 
@@ -88,6 +89,13 @@ def test_a_port_that_is_in_use_is_refused_by_number(tmp_path: Path) -> None:
         port = int(server.url.rpartition(":")[2].partition("/")[0])
         with pytest.raises(SettingsError, match=f"Port {port} is in use"):
             EmbeddedServer(tmp_path / "two", port=port)
+
+
+def test_a_stack_whose_judge_alone_is_real_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    environment = {"VARDY_FUNCTIONS": "", "VARDY_MODEL": "", "VARDY_JUDGE_MODEL": "anthropic/small"}
+    with pytest.raises(SettingsError, match="set both, or neither"):
+        Stack(data_dir=tmp_path / "data", show=lambda *_: None, environment=environment).__enter__()
+    assert not (tmp_path / "data").exists()
 
 
 def test_a_server_that_cannot_start_names_its_log(tmp_path: Path) -> None:
