@@ -50,7 +50,7 @@ def test_the_demo_shows_seven_steps_and_ends_well_within_a_minute(tmp_path: Path
     for number, (request, status) in enumerate(STEPS, start=1):
         step = shown.partition(f" {number}. ")[2].partition(f" {number + 1}. ")[0]
         assert f"“{request}”" in step
-        assert f"✓ {status}" in step
+        assert f"{status}, as expected" in step
     assert [word for word in shown.split() if word in {"PARTIAL", "SUCCESS"}][-2:] == ["PARTIAL", "SUCCESS"]
     assert "the scripted model, which is no AI" in shown
     assert "what the model sees" in shown
