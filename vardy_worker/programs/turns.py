@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.program import Extracted
     from vardy_worker.programs.candidates import Candidate
 
+FILTERED = "content_filter"
+"""The finish reason that says that the provider took the rest of a text away: what is left may lack what matters."""
+
 _RUN = re.compile(r"\bfunction\s{1,9}run\s{0,9}\(|\brun\s{0,9}=\s{0,9}(?:async\b|function\b|\()")
 _WRAPPED = re.compile(
     r"<(?P<tag>answer|response|output)>(?P<tagged>.*)</(?P=tag)>|```(?:markdown|md)\n(?P<fenced>.*)\n```",
@@ -58,6 +61,12 @@ def read_turn(
         return found
     if found.code == "generation.program_too_large" and _RUN.search(text):
         return found
+    if finish_reason.lower() == FILTERED:
+        return NoProgram(
+            code="generation.no_answer",
+            message="The provider's content filter stopped the model before its answer ended.",
+            details={"finish_reason": FILTERED},
+        )
     said = plain_lines(text.removeprefix("\ufeff")).rpartition(_FINAL)[2]
     spoken = without_thinking(without_tokens(Sheet.of(said))).sheet
     answer = _unwrapped("\n".join(line.rstrip() for line in spoken.text.split("\n")).strip())
