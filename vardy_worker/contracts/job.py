@@ -216,17 +216,20 @@ class ConsoleRecord(Contract):
     truncated: bool = False
 
     def with_round(self, n: int, printed: ConsoleRecord, *, bytes_max: int) -> ConsoleRecord:
-        """What was printed up to round `n`, with `printed` as the whole of that round.
+        """What was printed in all rounds, with `printed` as the whole of round `n`.
 
         Lines that do not fit into `bytes_max` for all rounds are left out, from the first such
-        line on. What the same round printed before, when its worker was lost, gives way.
+        line on. What the same round printed before, when its worker was lost, gives way; what
+        later ones printed stays, when a worker that was taken for lost ends after them.
         """
         earlier = [line for line in self.lines if line.round is not None and line.round < n]
+        later = [line for line in self.lines if line.round is not None and line.round > n]
         new = [line.model_copy(update={"round": n}) for line in printed.lines]
-        sizes = accumulate(len(line.text.encode()) for line in (*earlier, *new))
+        every = (*earlier, *new, *later)
+        sizes = accumulate(len(line.text.encode()) for line in every)
         kept = sum(1 for size in sizes if size <= bytes_max)
-        cut = self.truncated or printed.truncated or kept < len(earlier) + len(new)
-        return ConsoleRecord(lines=tuple((*earlier, *new)[:kept]), truncated=cut)
+        cut = self.truncated or printed.truncated or kept < len(every)
+        return ConsoleRecord(lines=every[:kept], truncated=cut)
 
 
 QueueName = Literal["run", "commit"]

@@ -25,6 +25,12 @@ def test_a_round_that_runs_again_takes_the_place_of_its_first_try() -> None:
     assert shown(died.with_round(2, printed("d"), bytes_max=100)) == [(1, "a"), (2, "d")]
 
 
+def test_a_worker_that_was_taken_for_lost_takes_no_later_round_away() -> None:
+    both = ConsoleRecord().with_round(1, printed("a"), bytes_max=100).with_round(2, printed("b"), bytes_max=100)
+    assert both.with_round(1, printed("a"), bytes_max=100) == both
+    assert shown(both.with_round(1, printed("c" * 100), bytes_max=100)) == [(1, "c" * 100)]
+
+
 def test_all_rounds_share_one_limit_in_bytes() -> None:
     first = ConsoleRecord().with_round(1, printed("ééé"), bytes_max=8)
     both = first.with_round(2, printed("ab", "c"), bytes_max=8)
