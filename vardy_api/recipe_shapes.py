@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from vardy_worker.contracts.recipe import Recipe
 
-_REVIEWED_BY = "filled in from the key where it is bound to a person; if empty, the owner of the key"
+_REVIEWED_BY = (
+    "filled in from the key where it is bound to a person; if empty, the owner of the key; needed with an envelope"
+)
 _EXPECT_SHA256 = "`sha256` of what was looked at: a recipe that is deleted and saved anew counts from 1 again"
 
 

@@ -135,6 +135,8 @@ class RecipeOperations:
             from_job=request.from_job,
         )
         recipe, findings = self._make(caller, draft, catalogue, request.reviewed_by)
+        if not dry_run:
+            _require_reviewer(caller, recipe, request.reviewed_by)
         for _ in range(SAVE_TRIES):
             newest = read_recipe(self._documents, name)
             known = 0 if newest is None else newest.version
@@ -169,6 +171,8 @@ class RecipeOperations:
             from_job=newest.from_job,
         )
         recipe, findings = self._make(caller, draft, catalogue, request.reviewed_by)
+        if not dry_run:
+            _require_reviewer(caller, recipe, request.reviewed_by)
         saved = self._put(caller, recipe, Action.RECIPE_REVIEWED, catalogue, over=newest.version, dry_run=dry_run)
         if saved is None:
             raise _conflict(name, newest.version)
@@ -292,6 +296,12 @@ def _numbered(versions: Sequence[Recipe], number: int) -> Recipe:
 
 def _bad(at: str, message: str) -> RequestError:
     return RequestError(message, details={"problems": [{"at": at, "message": message}]})
+
+
+def _require_reviewer(caller: Caller, recipe: Recipe, named: str) -> None:
+    """By an envelope rules may allow what otherwise a person approves, and nobody approves a plan of their own."""
+    if recipe.envelope is not None and caller.key.person is None and not named:
+        raise _bad("/reviewed_by", "Say who reviewed it (reviewed_by): an envelope is a person's word, not a key's.")
 
 
 def _is_another(newest: Recipe | None, request: RecipeSave | RecipeReview) -> bool:

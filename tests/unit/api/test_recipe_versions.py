@@ -134,17 +134,30 @@ def test_a_review_of_what_did_not_change_is_a_new_version_all_the_same(http: htt
 
 
 def test_a_review_changes_the_envelope_only_where_one_is_given(http: httpx.Client) -> None:
-    http.put("/v1/recipes/a", json={"source": REFUNDING, "envelope": envelope(3)})
-    kept = http.post("/v1/recipes/a/review", json={"description": "Mended."}).json()
+    http.put("/v1/recipes/a", json={"source": REFUNDING, "envelope": envelope(3), "reviewed_by": "lea"})
+    kept = http.post("/v1/recipes/a/review", json={"description": "Mended.", "reviewed_by": "lea"}).json()
     assert (kept["description"], kept["envelope"]["functions"]["refund_payment"]["effects_max"]) == ("Mended.", 3)
-    wider = http.post("/v1/recipes/a/review", json={"envelope": envelope(9)}).json()
+    wider = http.post("/v1/recipes/a/review", json={"envelope": envelope(9), "reviewed_by": "lea"}).json()
     assert wider["envelope"]["functions"]["refund_payment"]["effects_max"] == 9
     removed = http.post("/v1/recipes/a/review", json={"envelope": None}).json()
     assert (removed["description"], removed["envelope"]) == ("Mended.", None)
 
 
+def test_an_envelope_is_the_word_of_a_person_and_not_of_a_key(api: ApiWorld, http: httpx.Client) -> None:
+    body = {"source": REFUNDING, "envelope": envelope()}
+    http.put("/v1/recipes/a", json={**body, "reviewed_by": "lea"})
+    for answer in (http.put("/v1/recipes/b", json=body), http.post("/v1/recipes/a/review", json={})):
+        assert (answer.status_code, answer.json()["code"]) == (422, "request.invalid")
+        [problem] = answer.json()["details"]["problems"]
+        assert (problem["at"], "Say who reviewed it" in problem["message"]) == ("/reviewed_by", True)
+    assert http.put("/v1/recipes/b?dry_run=true", json=body).status_code == 200
+    bound = api.http(api.token(Scope.OPERATE, person=LEA))
+    assert bound.put("/v1/recipes/b", json=body).json()["reviewed_by"] == LEA.id
+
+
 def test_a_program_that_no_longer_validates_passes_no_review(api: ApiWorld, http: httpx.Client) -> None:
-    http.put("/v1/recipes/a", json={"source": REFUNDING, "envelope": envelope(payment_id={"min": 1})})
+    bounded = envelope(payment_id={"min": 1})
+    http.put("/v1/recipes/a", json={"source": REFUNDING, "envelope": bounded, "reviewed_by": "lea"})
     schema = {"type": "object", "properties": {"id": {"type": "integer"}}, "additionalProperties": False}
     api.change_function("refund_payment", input_schema=schema)
     found = problems(http.post("/v1/recipes/a/review", json={}))

@@ -280,7 +280,8 @@ def test_a_bound_that_is_no_number_is_refused_before_anything_else(http: httpx.C
 
 def test_bounds_are_shown_as_they_were_written(http: httpx.Client) -> None:
     given = envelope(payment_id={"min": 1, "max": "10.50", "sum_max": 2**60})
-    shown = http.put("/v1/recipes/a", json={"source": REFUNDING, "envelope": given}).json()["envelope"]
+    body = {"source": REFUNDING, "envelope": given, "reviewed_by": "lea"}
+    shown = http.put("/v1/recipes/a", json=body).json()["envelope"]
     bounds = {"min": 1, "max": "10.50", "sum_max": str(2**60)}
     assert shown == {
         "effects_max": None,
