@@ -12,7 +12,7 @@ from vardy_worker.contracts.model import ModelFailed
 from vardy_worker.judge.addressing import may_address_a_model
 from vardy_worker.judge.answers import Labels, read_labels
 from vardy_worker.judge.estimate import tokens_of, tokens_of_messages
-from vardy_worker.judge.spending import Price, unavailable
+from vardy_worker.judge.spending import Price, unavailable, useless
 from vardy_worker.prompts.judge import classify_prompt, visible_json
 from vardy_worker.prompts.template import template
 
@@ -53,6 +53,10 @@ class Line:
     """Whether it may address a model, and is kept apart from those that do not."""
 
 
+NONE_JUDGED_MAX: Final = 4
+"""Texts that may all stay without a label. With more, it is the model that cannot judge, and not a few odd texts."""
+
+
 class Topic:
     """What texts are asked about, and the labels that are known of them by now.
 
@@ -68,6 +72,8 @@ class Topic:
         self.failure: JudgeFailure | None = None
         self.refusal: ErrorInfo | None = None
         self.answered = False
+        self._asked: set[str] = set()
+        self._labelled = False
         self._new_id = new_id
         self._lines: dict[str, Line] = {}
         self._key = sha256_json(
@@ -155,6 +161,13 @@ class Topic:
         """Of a call, by estimate, without the lines of its texts."""
         return tokens_of_messages(self.prompt({}))
 
+    def learn(self, asked: Iterable[str], found: Mapping[str, str]) -> None:
+        """Takes the labels that an answer gave, of the texts that were asked about."""
+        self.answered = True
+        self._asked.update(asked)
+        self._labelled = self._labelled or bool(found)
+        self.known.update(found)
+
     def fail(self, failed: ModelFailed) -> None:
         """No model answered for some texts, so that none of their questions can be answered."""
         self.failure = self.failure or unavailable(failed.error)
@@ -166,6 +179,8 @@ class Topic:
             return self.failure
         if missing and self.refusal is not None and not self.answered:
             return unavailable(self.refusal)
+        if missing and not self._labelled and len(self._asked) > NONE_JUDGED_MAX:
+            return useless(len(self._asked))
         labels = tuple(self.known.get(text, UNKNOWN) for text in texts)
         return Classified(labels=labels, unjudged=sum(text in missing for text in texts))
 
@@ -210,9 +225,8 @@ class Batch:
                 topic.refusal = answer.error
             found: dict[str, str] = {}
         else:
-            topic.answered = True
             found = read_labels(answer.text, self._ids.keys(), topic.closed)
-            topic.known.update({self._ids[text_id]: label for text_id, label in found.items()})
+            topic.learn(self._texts, {self._ids[text_id]: label for text_id, label in found.items()})
         if topic.failure is not None:
             return []
         return [Batch(topic, texts, self._tries + 1) for texts in self._again(found.keys())]

@@ -73,6 +73,16 @@ def _refusal(limit: str, unit: str, needed: int, left: int) -> JudgeFailure:
     )
 
 
+def useless(texts: int) -> JudgeFailure:
+    """The model answered, and nothing in its answers was a label."""
+    return JudgeFailure(
+        code="execution.judge_unavailable",
+        message=f"The judge's model gave no label for any of {texts:,} texts: it does not follow the form of the "
+        "answer, or its answers are cut off before they begin. Choose another model (VARDY_JUDGE_MODEL).",
+        details={"texts": texts},
+    )
+
+
 def unavailable(error: ErrorInfo) -> JudgeFailure:
     """No model answered. `error` is the model port's, and free of content."""
     return JudgeFailure(

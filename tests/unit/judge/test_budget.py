@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter
 
 import pytest
@@ -99,9 +100,12 @@ def test_what_is_left_goes_to_the_call_for_most_texts() -> None:
 
 
 def test_asking_again_comes_out_of_the_same_budget_and_the_rest_is_unknown() -> None:
-    model = JudgingModel(lambda _: "no")
+    # Of each call the model labels one text.
+    model = JudgingModel(lambda one: json.dumps({next(iter(one.texts)): "ham"}))
     judged = ask(make_judge(model), classify(TEXTS[:40]), budget=JudgeBudget(calls=4, tokens=10_000_000))
-    assert judged.answers == (Classified(labels=("unknown",) * 40, unjudged=40),)
+    [answer] = judged.answers
+    assert isinstance(answer, Classified)
+    assert (Counter(answer.labels), answer.unjudged) == ({"ham": 4, "unknown": 36}, 36)
     assert len(model.asked) == judged.usage.calls == 4
     assert [len(wave) for wave in model.waves] == [1, 2, 1]
 

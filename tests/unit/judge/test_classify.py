@@ -21,8 +21,16 @@ from tests.support.judge import (
 from vardy_worker.contracts.errors import ErrorInfo
 from vardy_worker.contracts.judge import Classified, JudgeFailure
 from vardy_worker.contracts.model import ModelFailed, ModelReply
-from vardy_worker.judge.classify import BEGINNING_CHARACTERS, CALL_TOKENS_MAX, END_CHARACTERS, TEXTS_PER_CALL_MAX
+from vardy_worker.judge.classify import (
+    BEGINNING_CHARACTERS,
+    CALL_TOKENS_MAX,
+    END_CHARACTERS,
+    NONE_JUDGED_MAX,
+    TEXTS_PER_CALL_MAX,
+)
 from vardy_worker.judge.estimate import tokens_of
+from vardy_worker.store.memory_judge_cache import MemoryJudgeCache
+from vardy_worker.testing.clock import MovableClock
 
 if TYPE_CHECKING:
     from tests.support.judge import Answer
@@ -325,6 +333,29 @@ def test_a_question_that_was_answered_does_not_fail_with_another() -> None:
     judged = ask(make_judge(model), classify(["m 1"]), is_true_of("Is it rude?", ["m 1"]))
     assert judged.answers[0] == Classified(labels=("spam",))
     assert isinstance(judged.answers[1], JudgeFailure)
+
+
+@pytest.mark.parametrize(("count", "fails"), [(NONE_JUDGED_MAX, False), (NONE_JUDGED_MAX + 1, True)])
+@pytest.mark.parametrize("said", ["I cannot do that.", "", '{"labels": []}'])
+def test_a_model_that_labels_nothing_is_no_matter_of_texts(said: str, count: int, fails: bool) -> None:
+    model = JudgingModel(lambda _: ModelReply(text=said, finish_reason="length", model="fake/judge"))
+    [answer] = ask(make_judge(model), classify([f"text {number}" for number in range(count)])).answers
+    if fails:
+        assert isinstance(answer, JudgeFailure)
+        assert (answer.code, answer.details) == ("execution.judge_unavailable", {"texts": count})
+        assert "VARDY_JUDGE_MODEL" in answer.message
+    else:
+        assert answer == Classified(labels=("unknown",) * count, unjudged=count)
+
+
+def test_labels_that_were_kept_do_not_hide_that_a_model_labels_nothing_now() -> None:
+    cache = MemoryJudgeCache(MovableClock())
+    texts = [f"text {number}" for number in range(10)]
+    ask(make_judge(JudgingModel(sorts(lambda _: "ham")), cache=cache), classify(texts[:5]))
+    silent = make_judge(JudgingModel(lambda _: ""), cache=cache)
+    kept, mixed = (ask(silent, classify(given)).answers[0] for given in (texts[:5], texts))
+    assert kept == Classified(labels=("ham",) * 5)
+    assert isinstance(mixed, JudgeFailure)
 
 
 def test_a_provider_that_refuses_every_request_is_no_matter_of_texts() -> None:
