@@ -47,6 +47,14 @@ def next_steps(job: JobView) -> list[str]:
             return _after_an_end(job)
 
 
+def after_saving(view: RecipeView) -> list[str]:
+    """How the recipe is run, and how to see what a version changed of the one before it."""
+    steps = [recipe_run(view)]
+    if view.changed and view.version > 1:
+        steps.append(f"vardy recipes show {view.name} --diff {view.version - 1}")
+    return steps
+
+
 def recipe_run(view: RecipeView) -> str:
     """How the recipe is run, with every param that it needs, for its value to be filled in."""
     needed = view.params_schema.get("required")

@@ -85,6 +85,13 @@ def test_a_saved_recipe_says_how_it_is_run(cli: Cli, required: list[str] | None,
     assert saved.out == f"Saved refund as version 1.\n\nNext:\n  {command}"
 
 
+def test_a_version_that_has_less_than_the_one_before_it_says_how_to_see_that(cli: Cli) -> None:
+    cli(*SAVE, "--params-schema", '{"type": "object", "required": ["days"]}', stdin=READS)
+    saved = cli(*SAVE, stdin=READS)
+    assert saved.out.endswith("Next:\n  vardy recipes run refund\n  vardy recipes show refund --diff 1\n")
+    assert "days" in cli("recipes", "show", "refund", "--diff", "1").out
+
+
 def test_saving_the_same_again_makes_no_version_and_names_who_reviewed_it(cli: Cli) -> None:
     cli(*SAVE, stdin=READS)
     again = cli(*SAVE[:-1], "leo", stdin=READS)

@@ -12,7 +12,7 @@ from vardy_api.cli import options
 from vardy_api.cli.command import command, make_group
 from vardy_api.cli.commands.run import Mode, run
 from vardy_api.cli.exits import usage_error
-from vardy_api.cli.next_steps import recipe_run
+from vardy_api.cli.next_steps import after_saving
 from vardy_api.cli.session import Session
 from vardy_api.cli.shown import Shown
 
@@ -104,7 +104,10 @@ def save_recipe(
     expect_version: ExpectVersion = None,
     dry_run: options.DryRun = False,
 ) -> Shown:
-    """Save a recipe, as reviewed: a new version. The program is validated; every finding is shown."""
+    """Save a recipe, as reviewed: a new version. The program is validated; every finding is shown.
+
+    A version is saved whole: what is not given, such as the envelope, the new version does not have.
+    """
     if (from_job is None) == (file is None):
         raise usage_error("Say where the program is: either --from-job JOB or --file FILE.")
     source = None if file is None else options.read_text(file)
@@ -123,7 +126,7 @@ def save_recipe(
         expect_version=expect_version,
         dry_run=dry_run,
     )
-    hints = [] if dry_run else [recipe_run(saved)]
+    hints = [] if dry_run else after_saving(saved)
     return Shown(saved, style="saved", hints=hints)
 
 
