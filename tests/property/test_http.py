@@ -38,6 +38,7 @@ RECIPE = {
     "envelope": {"functions": {"refund_payment": {"effects_max": 1, "arguments": {"payment_id": {"max": 1}}}}},
     "functions": {"refund_payment": "v1"},
     "judge": False,
+    "reviewed_by": "lea",
 }
 REVIEW = {"description": "", "envelope": RECIPE["envelope"], "reviewed_by": "lea"}
 ROUTES: list[tuple[str, str, dict[str, Any]]] = [
