@@ -19,6 +19,7 @@ from vardy_worker.contracts.journal import JournalEntry
 from vardy_worker.contracts.model import Message
 from vardy_worker.contracts.policy import RulesVersion, RuleWarning
 from vardy_worker.contracts.program import Finding
+from vardy_worker.contracts.quota import Quota, QuotaOf, Used
 from vardy_worker.contracts.status import Stage, Status
 from vardy_worker.contracts.user import ApiKey, Scope, User
 from vardy_worker.contracts.view import moment
@@ -122,6 +123,15 @@ class SummaryPage(Contract):
 
     items: tuple[SummaryView, ...]
     next: str | None = None
+
+
+class EventView(Contract):
+    """One event of a job. `id` is its place in the job's stream; a stream is resumed after it."""
+
+    id: str
+    type: Literal["status", "stage", "effect", "decision", "round"]
+    at: datetime
+    data: JsonObject = Field(default_factory=dict)
 
 
 class ConsoleView(Contract):
@@ -228,6 +238,14 @@ class KeyCreate(Contract):
     expires_in_seconds: int | None = Field(None, ge=60, le=KEY_SECONDS_MAX)
 
 
+class KeyRotate(Contract):
+    """A new secret for a key that keeps its id, owner, scopes and ceilings."""
+
+    keep_seconds: int = Field(
+        0, ge=0, le=30 * 86_400, description="how long the secret before it still works; 0: it ends at once"
+    )
+
+
 class KeyView(Contract):
     """An API key without its secret."""
 
@@ -245,6 +263,22 @@ class NewKeyView(KeyView):
     """A key that was just made. `key` is its secret: shown once, stored only as a hash."""
 
     key: str
+
+
+class UsageShare(Contract):
+    """The ceilings of a key or a person, 0 for none, and what is used of them."""
+
+    of: QuotaOf
+    id: str
+    quota: Quota
+    used: Used
+
+
+class UsageView(Contract):
+    """What the key that asks, and the person it asks for, may use and use; the day ends at `resets_at`."""
+
+    items: tuple[UsageShare, ...]
+    resets_at: datetime
 
 
 class KeyList(Contract):

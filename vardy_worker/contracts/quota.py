@@ -1,0 +1,69 @@
+"""What one API key, or one person, may use: requests, jobs at once, tokens and money of a day.
+
+A day is one of UTC, by the store's clock. Money is counted in millionths of a dollar, so
+that sums are exact.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from vardy_worker.contracts.base import Contract
+
+MICRO_USD = 1_000_000
+"""Millionths in a dollar."""
+
+
+class QuotaOf(StrEnum):
+    """Whose ceiling: that of the key a job was submitted with, or of the person it is for."""
+
+    KEY = "key"
+    USER = "user"
+
+
+class Quota(Contract):
+    """The ceilings of one key or one person; 0 is none."""
+
+    requests_per_minute: int = Field(0, ge=0, description="requests of a key; of a person submitted jobs")
+    jobs_max: int = Field(0, ge=0, description="jobs that are queued, running or committing at once")
+    tokens_per_day: int = Field(0, ge=0, description="tokens of all model calls, both ways, the judge's too")
+    cost_usd_per_day: float = Field(0, ge=0, allow_inf_nan=False, description="cost of all model calls in US dollars")
+
+
+class KeyQuota(Contract):
+    """The ceilings that a key has of its own; null leaves that of the deployment, 0 is none."""
+
+    requests_per_minute: int | None = Field(None, ge=0)
+    jobs_max: int | None = Field(None, ge=0)
+    tokens_per_day: int | None = Field(None, ge=0)
+    cost_usd_per_day: float | None = Field(None, ge=0, allow_inf_nan=False)
+
+    def over(self, deployment: Quota) -> Quota:
+        """What holds for the key."""
+        return deployment.model_copy(update=self.model_dump(exclude_none=True))
+
+
+class Quotas(Contract):
+    """What a job was submitted under; kept in it, so that the worker asks nobody."""
+
+    key: Quota = Field(default_factory=Quota)
+    user: Quota = Field(default_factory=Quota)
+
+
+class Used(Contract):
+    """What a key or a person uses: jobs at once now, tokens and money since the day began."""
+
+    jobs: int = 0
+    tokens: int = 0
+    cost_usd: float = 0
+
+
+class QuotaExceeded(Contract):
+    """One ceiling that is reached. `limit` is the name of a field of `Quota`."""
+
+    of: QuotaOf
+    limit: str
+    maximum: float
+    used: float
