@@ -26,6 +26,7 @@ from vardy_api.shapes import (
     JournalView,
     KeyCreate,
     KeyList,
+    KeyRotate,
     KeyView,
     NewKeyView,
     Problem,
@@ -37,6 +38,7 @@ from vardy_api.shapes import (
     RulesView,
     SummaryPage,
     TrailCheckPage,
+    UsageView,
 )
 from vardy_worker.contracts.audit import AuditPage
 from vardy_worker.contracts.functions import Catalogue
@@ -355,6 +357,16 @@ def create_key(request: KeyCreate) -> Call[NewKeyView]:
 def revoke_key(key_id: str) -> Call[KeyView]:
     """`DELETE /v1/keys/{id}`. Revoking twice is the same."""
     return Call("DELETE", _path("keys", key_id), read_as(KeyView))
+
+
+def rotate_key(key_id: str, request: KeyRotate) -> Call[NewKeyView]:
+    """`POST /v1/keys/{id}/rotate`. A second one would end the secret that the first one made."""
+    return Call("POST", _path("keys", key_id, "rotate"), read_as(NewKeyView), content=_body(request), repeatable=False)
+
+
+def read_usage() -> Call[UsageView]:
+    """`GET /v1/usage`."""
+    return Call("GET", "/v1/usage", read_as(UsageView))
 
 
 def list_audit(filters: Mapping[str, object], *, cursor: str | None, limit: int | None) -> Call[AuditPage]:

@@ -10,7 +10,7 @@ from vardy_api import client_flows as flows
 from vardy_api.client_flows import as_user
 from vardy_api.client_recipes import RecipeClient, job_id_of
 from vardy_api.rule_shapes import RulesTest
-from vardy_api.shapes import KeyCreate, ProgramCheck, PromptRequest, RulesPut
+from vardy_api.shapes import KeyCreate, KeyRotate, ProgramCheck, PromptRequest, RulesPut
 from vardy_worker.contracts.audit import Action
 from vardy_worker.contracts.job import JobKind
 from vardy_worker.contracts.status import Status
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         QueuesView,
         RulesView,
         TrailCheckPage,
+        UsageView,
     )
     from vardy_worker.contracts.audit import AuditPage
     from vardy_worker.contracts.base import JsonObject
@@ -157,6 +158,17 @@ class LibraryClient(RecipeClient):
     def revoke_key(self, key_id: str) -> KeyView:
         """Ends a key at once."""
         return self._drive(flows.perform(calls.revoke_key(key_id)))
+
+    def rotate_key(self, key_id: str, *, keep_seconds: int = 0) -> NewKeyView:
+        """Gives a key a new secret, which is in the answer, and nowhere else; all else of the key stays.
+
+        The secret before it still works for `keep_seconds`; with 0 it ends at once.
+        """
+        return self._drive(flows.perform(calls.rotate_key(key_id, KeyRotate(keep_seconds=keep_seconds))))
+
+    def usage(self) -> UsageView:
+        """What the key of this client, and its person, may use and use."""
+        return self._drive(flows.perform(calls.read_usage()))
 
     def audit(
         self,
