@@ -99,9 +99,10 @@ class RecipeView(Contract):
 
 
 class RecipeList(Contract):
-    """Recipes by name, or the versions of one, oldest first."""
+    """Recipes by name, or the versions of one, oldest first. `next` is the cursor of the following page."""
 
     items: tuple[RecipeView, ...]
+    next: str | None = None
 
 
 class FieldDifference(Contract):

@@ -282,7 +282,7 @@ class UsageView(Contract):
 
 
 class KeyList(Contract):
-    """All keys, the revoked ones too."""
+    """Keys by id, the revoked ones too. `next` is the cursor of the following page."""
 
     items: tuple[KeyView, ...]
 
@@ -300,6 +300,7 @@ class ChainCheckView(Contract):
 
 
 class TrailCheckPage(Contract):
+    next: str | None = None
     """The check of some chains, by name. `next` is the cursor of the following ones."""
 
     items: tuple[ChainCheckView, ...]

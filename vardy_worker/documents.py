@@ -67,9 +67,9 @@ def recipe_version(document: Document) -> Recipe:
     return Recipe.model_validate({**document.value, "version": document.version})
 
 
-def recipe_versions(documents: Documents, name: str) -> Sequence[Recipe]:
-    """All versions of a recipe, oldest first."""
-    return [recipe_version(document) for document in documents.versions(RECIPES, name)]
+def recipe_versions(documents: Documents, name: str, *, after: int = 0, limit: int | None = None) -> Sequence[Recipe]:
+    """The versions of a recipe above `after`, oldest first: `limit` of them, or all."""
+    return [recipe_version(document) for document in documents.versions(RECIPES, name, after=after, limit=limit)]
 
 
 def keep_function_versions(documents: Documents, functions: Iterable[FunctionSpec]) -> None:

@@ -12,6 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from vardy_api.http.answers import body
 from vardy_api.http.auth import Authenticated, UseCases
 from vardy_api.http.json_body import JsonRoute
+from vardy_api.http.paging import LIMIT_DEFAULT, Cursor, PageLimit
 from vardy_api.http.problems import problem_responses
 from vardy_api.shapes import TrailCheckPage
 from vardy_worker.contracts.audit import Action, AuditFilter, AuditPage
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/v1/audit", tags=["administration"], route_class=JsonRoute)
 
 MEDIA_TYPE = "application/jsonl"
-LIMIT_MAX = 200
 CHAINS_MAX = 1000
 EXPORT_MAX = 10_000
 
@@ -45,8 +45,8 @@ def list_audit(
     action: Action | None = None,
     after: Annotated[datetime | None, Query(description="ISO 8601; without an offset it is UTC.")] = None,
     before: Annotated[datetime | None, Query(description="The same.")] = None,
-    cursor: Annotated[str | None, Query(max_length=500, description="`next` of the page before.")] = None,
-    limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = 50,
+    cursor: Cursor = None,
+    limit: PageLimit = LIMIT_DEFAULT,
 ) -> Response:
     """A page of entries, newest first. A page may be short; only `next` says whether it was the last."""
     if job is not None and chain not in {None, job}:
@@ -73,7 +73,7 @@ def verify_audit(
     caller: Authenticated,
     *,
     chain: ChainName = None,
-    cursor: Annotated[str | None, Query(max_length=500, description="`next` of the page before.")] = None,
+    cursor: Cursor = None,
     limit: Annotated[int, Query(ge=1, le=CHAINS_MAX, description="Chains checked for one answer.")] = 200,
 ) -> Response:
     """Whether each chain holds, or its first entry that does not: changed, missing, or in a wrong place.

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from vardy_api.http.answers import body, has_already, job_answer, job_etag, unchanged
 from vardy_api.http.auth import Authenticated, UseCases
 from vardy_api.http.json_body import JsonRoute
+from vardy_api.http.paging import LIMIT_DEFAULT, Cursor, PageLimit
 from vardy_api.http.problems import problem_responses
 from vardy_api.shapes import WAIT_SECONDS_MAX, AttemptsView, ConsoleView, JournalView, SummaryPage, summary_view
 from vardy_worker.contracts.errors import RequestError
@@ -21,8 +22,6 @@ from vardy_worker.contracts.view import JobView, milliseconds
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=JsonRoute)
 
 IfNoneMatch = Annotated[str | None, Header(description="The ETag that the caller has; 304 while it is still right.")]
-LIMIT_DEFAULT = 50
-LIMIT_MAX = 200
 
 
 @router.get(
@@ -42,8 +41,8 @@ def list_jobs(
     user: Annotated[str | None, Query(max_length=200, description="Id of the person a job is for.")] = None,
     recipe: Annotated[str | None, Query(max_length=63)] = None,
     created_after: Annotated[datetime | None, Query(description="ISO 8601; without an offset it is UTC.")] = None,
-    cursor: Annotated[str | None, Query(max_length=500, description="`next` of the page before.")] = None,
-    limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = LIMIT_DEFAULT,
+    cursor: Cursor = None,
+    limit: PageLimit = LIMIT_DEFAULT,
 ) -> Response:
     """A page of summaries, newest first, without payloads.
 

@@ -11,8 +11,9 @@ from vardy_api.http import examples
 from vardy_api.http.answers import body
 from vardy_api.http.auth import Authenticated, UseCases
 from vardy_api.http.json_body import JsonRoute
+from vardy_api.http.paging import LIMIT_DEFAULT, Cursor, PageLimit
 from vardy_api.http.problems import problem_responses
-from vardy_api.operations.recipes import FoundRecipe, SavedRecipe
+from vardy_api.operations.recipes import FoundRecipe, RecipePage, SavedRecipe
 from vardy_api.recipe_shapes import (
     RecipeDifference,
     RecipeList,
@@ -37,10 +38,16 @@ def _saved(saved: SavedRecipe, *, dry_run: bool) -> Response:
     return body(recipe_view(saved.recipe, warnings=saved.warnings, changed=saved.changed, dry_run=dry_run))
 
 
-@router.get("", response_model=RecipeList, summary="List recipes", responses=problem_responses())
-def list_recipes(use: UseCases, _: Authenticated) -> Response:
-    """The newest version of each, by name."""
-    return body(RecipeList(items=tuple(map(_view, use.recipes.list()))))
+def _page(page: RecipePage) -> Response:
+    return body(RecipeList(items=tuple(map(_view, page.items)), next=page.next))
+
+
+@router.get("", response_model=RecipeList, summary="List recipes", responses=problem_responses("cursor.invalid"))
+def list_recipes(
+    use: UseCases, _: Authenticated, *, cursor: Cursor = None, limit: PageLimit = LIMIT_DEFAULT
+) -> Response:
+    """A page of recipes by name, the newest version of each."""
+    return _page(use.recipes.list(cursor=cursor, limit=limit))
 
 
 @router.get(
@@ -54,12 +61,14 @@ def read_recipe(use: UseCases, _: Authenticated, name: str) -> Response:
 @router.get(
     "/{name}/versions",
     response_model=RecipeList,
-    summary="Read all versions of a recipe",
-    responses=problem_responses("recipe.not_found"),
+    summary="List the versions of a recipe",
+    responses=problem_responses("recipe.not_found", "cursor.invalid"),
 )
-def recipe_versions(use: UseCases, _: Authenticated, name: str) -> Response:
-    """Oldest first."""
-    return body(RecipeList(items=tuple(map(_view, use.recipes.versions(name)))))
+def recipe_versions(
+    use: UseCases, _: Authenticated, name: str, *, cursor: Cursor = None, limit: PageLimit = LIMIT_DEFAULT
+) -> Response:
+    """A page of its versions, oldest first."""
+    return _page(use.recipes.versions(name, cursor=cursor, limit=limit))
 
 
 @router.get(

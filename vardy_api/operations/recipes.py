@@ -24,6 +24,7 @@ from vardy_worker.functions.changes import changes_of
 from vardy_worker.logs import get_logger
 from vardy_worker.programs.recipes import RecipeDraft, make_recipe
 from vardy_worker.rules.envelope import seen
+from vardy_worker.store.cursor import invalid_cursor, make_cursor, read_cursor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +53,14 @@ class FoundRecipe:
 
     recipe: Recipe
     changes: tuple[FunctionChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecipePage:
+    """Some recipes, or versions of one. `next` is the cursor of the following ones."""
+
+    items: Sequence[FoundRecipe]
+    next: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,30 +95,36 @@ class RecipeOperations:
 
     # --- reading ------------------------------------------------------------------------------
 
-    def list(self) -> Sequence[FoundRecipe]:
-        """The newest version of each, by name."""
-        return self._found([recipe_version(document) for document in self._documents.all(RECIPES)])
+    def list(self, *, cursor: str | None, limit: int) -> RecipePage:
+        """A page of the newest version of each, by name. Raises `cursor.invalid`."""
+        page = self._documents.page(RECIPES, after="" if cursor is None else read_cursor(cursor)[1], limit=limit)
+        found = self._found([recipe_version(document) for document in page.items])
+        return RecipePage(found, None if page.last is None else make_cursor(0, page.last))
 
     def get(self, name: str) -> FoundRecipe:
         """The newest version, which is the one that runs. Raises `recipe.not_found`."""
         return self._found([self._newest(name)])[0]
 
-    def versions(self, name: str) -> Sequence[FoundRecipe]:
-        """All versions, oldest first. Raises `recipe.not_found`."""
-        return self._found(self._all(name))
+    def versions(self, name: str, *, cursor: str | None, limit: int) -> RecipePage:
+        """A page of its versions, oldest first. Raises `recipe.not_found`, `cursor.invalid`."""
+        after = 0 if cursor is None else _version_seen(cursor, name)
+        found = recipe_versions(self._documents, name, after=after, limit=limit + 1)
+        if not found:
+            self._newest(name)
+        more = make_cursor(found[limit - 1].version, name) if len(found) > limit else None
+        return RecipePage(self._found(found[:limit]), more)
 
     def version(self, name: str, number: int) -> FoundRecipe:
         """One version. Raises `recipe.not_found`."""
-        return self._found([_numbered(self._all(name), number)])[0]
+        return self._found([self._numbered(name, number)])[0]
 
     def difference(self, name: str, *, before: int | None, after: int | None) -> RecipeDifference:
         """What differs between two versions: unless said otherwise, the newest and the one before it.
 
         Raises `recipe.not_found`.
         """
-        versions = self._all(name)
-        later = _numbered(versions, len(versions) if after is None else after)
-        return difference(_numbered(versions, later.version - 1 if before is None else before), later)
+        later = self._newest(name) if after is None else self._numbered(name, after)
+        return difference(self._numbered(name, later.version - 1 if before is None else before), later)
 
     # --- changing -----------------------------------------------------------------------------
 
@@ -196,11 +211,16 @@ class RecipeOperations:
             raise _not_found(name)
         return recipe
 
-    def _all(self, name: str) -> Sequence[Recipe]:
-        versions = recipe_versions(self._documents, name)
-        if not versions:
-            raise _not_found(name)
-        return versions
+    def _numbered(self, name: str, number: int) -> Recipe:
+        found = recipe_versions(self._documents, name, after=number - 1, limit=1) if number > 0 else ()
+        if found:
+            return found[0]
+        newest = self._newest(name).version
+        raise RequestError(
+            f"There is no version {number} of recipe {name!r}; the newest is {newest}.",
+            code="recipe.not_found",
+            details={"recipe": name, "version": number, "newest": newest},
+        )
 
     def _found(self, recipes: Sequence[Recipe]) -> Sequence[FoundRecipe]:
         catalogue = self._catalogue.current()
@@ -282,16 +302,11 @@ def _ran(job: JobRecord, source: str) -> bool:
     return job.program is not None and job.program.source == source
 
 
-def _numbered(versions: Sequence[Recipe], number: int) -> Recipe:
-    """One of all versions, oldest first."""
-    if 1 <= number <= len(versions):
-        return versions[number - 1]
-    name, newest = versions[0].name, len(versions)
-    raise RequestError(
-        f"There is no version {number} of recipe {name!r}; the newest is {newest}.",
-        code="recipe.not_found",
-        details={"recipe": name, "version": number, "newest": newest},
-    )
+def _version_seen(cursor: str, name: str) -> int:
+    number, of = read_cursor(cursor)
+    if of != name or number < 0:
+        raise invalid_cursor()
+    return number
 
 
 def _bad(at: str, message: str) -> RequestError:

@@ -6,7 +6,7 @@ in its thread pool. Only `ChangeFeed` is asynchronous, so that waiting costs no 
 
 from vardy_worker.ports.audit import AuditTrail, ChainPart, LogLine, LogPart
 from vardy_worker.ports.clock import Clock
-from vardy_worker.ports.documents import ChangeFeed, Document, Documents, Presence, WorkerSeen
+from vardy_worker.ports.documents import ChangeFeed, Document, DocumentPage, Documents, Presence, WorkerSeen
 from vardy_worker.ports.functions import (
     BadArguments,
     CallFailed,
@@ -56,6 +56,7 @@ __all__ = [
     "Conflict",
     "Document",
     "Documents",
+    "DocumentPage",
     "DueJob",
     "FunctionCall",
     "FunctionHost",

@@ -21,6 +21,14 @@ class Document:
     value: JsonObject
 
 
+@dataclass(frozen=True, slots=True)
+class DocumentPage:
+    """Some documents of a collection, by name. The following page is what comes after the name `last`, if any."""
+
+    items: Sequence[Document]
+    last: str | None
+
+
 class Documents(Protocol):
     """Named, versioned JSON documents in collections. Every version is kept until deletion."""
 
@@ -41,11 +49,17 @@ class Documents(Protocol):
         The audit entries are appended to the chain of settings in the same step, as in `delete`.
         """
 
-    def versions(self, collection: str, name: str) -> Sequence[Document]:
-        """All versions, oldest first."""
+    def versions(self, collection: str, name: str, *, after: int = 0, limit: int | None = None) -> Sequence[Document]:
+        """The versions above `after`, oldest first: `limit` of them, or all."""
 
     def all(self, collection: str) -> Sequence[Document]:
         """The newest version of each, by name."""
+
+    def page(self, collection: str, *, after: str, limit: int) -> DocumentPage:
+        """The newest version of the first `limit` whose names come after `after`.
+
+        Only their names are read of all others. A page is short where one was deleted meanwhile.
+        """
 
     def delete(self, collection: str, name: str, *, audit: Sequence[AuditNote] = ()) -> bool:
         """Deletes all versions; False when there were none."""

@@ -1,33 +1,48 @@
-"""Cursors of listings: the time and id of the last job seen, opaque to callers."""
+"""Cursors of listings: a number and a name of what was seen last, opaque to callers.
+
+Of jobs these are time and id, of documents nothing and name, of one's versions version and name.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import json
+from heapq import nsmallest
+from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.errors import RequestError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
-def make_cursor(created_at_ms: int, job_id: str) -> str:
-    """The cursor of the page after this job."""
-    return base64.urlsafe_b64encode(json.dumps([created_at_ms, job_id]).encode()).decode().rstrip("=")
+
+def make_cursor(number: int, name: str) -> str:
+    """The cursor of the page after this item."""
+    return base64.urlsafe_b64encode(json.dumps([number, name]).encode()).decode().rstrip("=")
 
 
 def read_cursor(cursor: str) -> tuple[int, str]:
-    """Time and id of the last job seen. Raises `RequestError` `cursor.invalid`."""
+    """Number and name of the last item seen. Raises `RequestError` `cursor.invalid`."""
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         parsed = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
     except (binascii.Error, ValueError) as error:
-        raise _invalid() from error
+        raise invalid_cursor() from error
     match parsed:
-        case [int(created_at_ms), str(job_id)] if not isinstance(created_at_ms, bool) and abs(created_at_ms) < 2**53:
-            return created_at_ms, job_id
+        case [int(number), str(name)] if not isinstance(number, bool) and abs(number) < 2**53 and name.isascii():
+            return number, name
         case _:
-            raise _invalid()
+            raise invalid_cursor()
 
 
-def _invalid() -> RequestError:
+def names_of_page(names: Iterable[str], *, after: str, limit: int) -> tuple[Sequence[str], str | None]:
+    """The first `limit` names after `after`, and the last of them where more follow."""
+    found = nsmallest(limit + 1, (name for name in names if name > after))
+    return found[:limit], found[limit - 1] if len(found) > limit else None
+
+
+def invalid_cursor() -> RequestError:
+    """What is answered to a cursor that no page gave."""
     msg = "The cursor is not valid; use `next` of the page before, unchanged, or leave it out."
     return RequestError(msg, code="cursor.invalid")

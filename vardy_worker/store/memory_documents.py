@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from vardy_worker.clock import SystemClock
 from vardy_worker.contracts.audit import SETTINGS, AuditState
-from vardy_worker.ports import Document
+from vardy_worker.ports import Document, DocumentPage
+from vardy_worker.store.cursor import names_of_page
 from vardy_worker.store.memory_audit import MemoryAuditTrail
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from vardy_worker.contracts.audit import AuditNote
     from vardy_worker.contracts.base import JsonObject
@@ -52,17 +53,29 @@ class MemoryDocuments:
             self._stored[collection, name] = [*stored, copy.deepcopy(value)]
             return Document(name=name, version=len(stored) + 1, value=value)
 
-    def versions(self, collection: str, name: str) -> Sequence[Document]:
+    def versions(self, collection: str, name: str, *, after: int = 0, limit: int | None = None) -> Sequence[Document]:
         """See `Documents.versions`."""
         with self._lock:
-            stored = self._stored.get((collection, name), [])
-            return [Document(name, version, copy.deepcopy(value)) for version, value in enumerate(stored, start=1)]
+            stored = self._stored.get((collection, name), [])[after:][:limit]
+            return [
+                Document(name, number, copy.deepcopy(value)) for number, value in enumerate(stored, start=after + 1)
+            ]
 
     def all(self, collection: str) -> Sequence[Document]:
         """See `Documents.all`."""
+        return self._newest(collection, self._names(collection))
+
+    def page(self, collection: str, *, after: str, limit: int) -> DocumentPage:
+        """See `Documents.page`."""
+        names, last = names_of_page(self._names(collection), after=after, limit=limit)
+        return DocumentPage(self._newest(collection, names), last)
+
+    def _names(self, collection: str) -> Sequence[str]:
         with self._lock:
-            names = sorted(name for its_collection, name in self._stored if its_collection == collection)
-        return [document for name in names if (document := self.get(collection, name))]
+            return [name for its_collection, name in self._stored if its_collection == collection]
+
+    def _newest(self, collection: str, names: Iterable[str]) -> Sequence[Document]:
+        return [document for name in sorted(names) if (document := self.get(collection, name))]
 
     def delete(self, collection: str, name: str, *, audit: Sequence[AuditNote] = ()) -> bool:
         """See `Documents.delete`."""

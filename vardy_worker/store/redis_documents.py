@@ -6,9 +6,10 @@ import json
 import secrets
 from typing import TYPE_CHECKING, Final
 
-from vardy_worker.ports import Document
+from vardy_worker.ports import Document, DocumentPage
 from vardy_worker.store.codec import dump_json
 from vardy_worker.store.connection import translated
+from vardy_worker.store.cursor import names_of_page
 from vardy_worker.store.keys import Keys
 from vardy_worker.store.redis_audit import AuditWriter, until_unmoved
 from vardy_worker.store.scripts import Scripts
@@ -75,17 +76,26 @@ class RedisDocuments:
         version = until_unmoved(send, lambda reply: reply < 0)
         return Document(name=name, version=version, value=value) if version else None
 
-    def versions(self, collection: str, name: str) -> Sequence[Document]:
+    def versions(self, collection: str, name: str, *, after: int = 0, limit: int | None = None) -> Sequence[Document]:
         """See `Documents.versions`."""
+        end = -1 if limit is None else after + limit - 1
         with translated():
-            stored: list[bytes] = self._client.lrange(self._keys.document(collection, name), 0, -1)  # type: ignore[assignment] # no text decoding is asked for
-        return [Document(name, version, json.loads(text)) for version, text in enumerate(stored, start=1)]
+            stored: list[bytes] = self._client.lrange(self._keys.document(collection, name), after, end)  # type: ignore[assignment] # no text decoding is asked for
+        return [Document(name, version, json.loads(text)) for version, text in enumerate(stored, start=after + 1)]
 
     def all(self, collection: str) -> Sequence[Document]:
         """See `Documents.all`."""
+        return self._newest(collection, sorted(self._names(collection)))
+
+    def page(self, collection: str, *, after: str, limit: int) -> DocumentPage:
+        """See `Documents.page`."""
+        names, last = names_of_page(self._names(collection), after=after, limit=limit)
+        return DocumentPage(self._newest(collection, names), last)
+
+    def _names(self, collection: str) -> list[str]:
         with translated():
             names = self._client.smembers(self._keys.collection(collection))
-        return self._newest(collection, sorted(name.decode() for name in names))  # type: ignore[union-attr] # the same
+        return [name.decode() for name in names]  # type: ignore[union-attr] # the same
 
     def delete(self, collection: str, name: str, *, audit: Sequence[AuditNote] = ()) -> bool:
         """See `Documents.delete`."""
