@@ -19,7 +19,7 @@ from vardy_worker.contracts.journal import JournalEntry
 from vardy_worker.contracts.model import Message
 from vardy_worker.contracts.policy import RulesVersion, RuleWarning
 from vardy_worker.contracts.program import Finding
-from vardy_worker.contracts.quota import Quota, QuotaOf, Used
+from vardy_worker.contracts.quota import KeyQuota, Quota, QuotaOf, Used
 from vardy_worker.contracts.status import Stage, Status
 from vardy_worker.contracts.user import ApiKey, Scope, User
 from vardy_worker.contracts.view import moment
@@ -236,6 +236,13 @@ class KeyCreate(Contract):
     scopes: tuple[Scope, ...] = Field(min_length=1)
     person: User | None = None
     expires_in_seconds: int | None = Field(None, ge=60, le=KEY_SECONDS_MAX)
+    quota: KeyQuota = Field(default_factory=KeyQuota, description="ceilings of its own")
+
+
+class KeyChange(Contract):
+    """What to change of a key. Ceilings that are left out stay; null takes the key's own away."""
+
+    quota: KeyQuota
 
 
 class KeyRotate(Contract):
@@ -247,7 +254,7 @@ class KeyRotate(Contract):
 
 
 class KeyView(Contract):
-    """An API key without its secret."""
+    """An API key without its secret. `quota` has the ceilings of its own; null is the deployment's."""
 
     id: str
     name: str
@@ -257,10 +264,18 @@ class KeyView(Contract):
     created_at: datetime | None
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
+    rotated_at: datetime | None = None
+    former_secret_until: datetime | None = Field(
+        None, description="until when the secret that the last rotation replaced works, or worked"
+    )
+    last_used_at: datetime | None = Field(
+        None, description="the hour in which it was used last; null when it never was, or where that was not read"
+    )
+    quota: KeyQuota = Field(default_factory=KeyQuota)
 
 
 class NewKeyView(KeyView):
-    """A key that was just made. `key` is its secret: shown once, stored only as a hash."""
+    """A key with a secret that was just made. `key` is the whole token: shown once, stored only as a hash."""
 
     key: str
 
@@ -285,6 +300,7 @@ class KeyList(Contract):
     """Keys by id, the revoked ones too. `next` is the cursor of the following page."""
 
     items: tuple[KeyView, ...]
+    next: str | None = None
 
 
 class ChainCheckView(Contract):
@@ -300,7 +316,6 @@ class ChainCheckView(Contract):
 
 
 class TrailCheckPage(Contract):
-    next: str | None = None
     """The check of some chains, by name. `next` is the cursor of the following ones."""
 
     items: tuple[ChainCheckView, ...]
@@ -392,8 +407,8 @@ def rules_view(
     )
 
 
-def key_view(key: ApiKey) -> KeyView:
-    """The public shape of a key; never its hash."""
+def key_view(key: ApiKey, last_used_at_ms: int | None = None) -> KeyView:
+    """The public shape of a key; never its hashes."""
     return KeyView(
         id=key.id,
         name=key.name,
@@ -403,6 +418,10 @@ def key_view(key: ApiKey) -> KeyView:
         created_at=moment(key.created_at_ms),
         expires_at=moment(key.expires_at_ms),
         revoked_at=moment(key.revoked_at_ms),
+        quota=key.quota,
+        rotated_at=moment(key.rotated_at_ms),
+        former_secret_until=moment(key.former.until_ms) if key.former else None,
+        last_used_at=moment(last_used_at_ms),
     )
 
 

@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from vardy_worker.contracts.errors import SettingsError
 from vardy_worker.contracts.job import QueueName
 from vardy_worker.contracts.limits import Limits
+from vardy_worker.contracts.quota import Count, Dollars, Quota, QuotaOf, Quotas, Rate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,6 +75,15 @@ class Settings(BaseSettings):
     api_port: int = Field(8000, ge=1, le=65_535, description="port `vardy api` listens on")
     request_bytes_max: int = Field(1024 * 1024, ge=1024, description="body of one request")
 
+    key_requests_per_minute: Rate = Field(6000, description="requests with one API key")
+    key_jobs_max: Count = Field(0, description="unsettled jobs of one API key at once")
+    key_tokens_per_day: Count = Field(0, description="tokens of all model calls for one API key")
+    key_cost_usd_per_day: Dollars = Field(0, description="cost of all model calls for one API key, in US dollars")
+    user_requests_per_minute: Rate = Field(600, description="jobs submitted for one person")
+    user_jobs_max: Count = Field(0, description="unsettled jobs for one person at once")
+    user_tokens_per_day: Count = Field(0, description="tokens of all model calls for one person")
+    user_cost_usd_per_day: Dollars = Field(0, description="cost of all model calls for one person, in US dollars")
+
     @field_validator("model_fallbacks", "worker_queues", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
@@ -94,6 +104,12 @@ class Settings(BaseSettings):
     def limits(self) -> Limits:
         """The limits, from the same environment."""
         return _limits(os.environ)
+
+    @property
+    def quotas(self) -> Quotas:
+        """The ceilings of keys that have none of their own, and of people."""
+        key, user = ({name: getattr(self, f"{of}_{name}") for name in Quota.model_fields} for of in QuotaOf)
+        return Quotas(key=Quota(**key), user=Quota(**user))
 
     def need(self, *names: str) -> None:
         """Raises `SettingsError` for the first of the named settings that is empty."""

@@ -7,13 +7,20 @@ that sums are exact.
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import Field
 
-from vardy_worker.contracts.base import Contract
+from vardy_worker.contracts.base import INT_SAFE_MAX, Contract
 
 MICRO_USD = 1_000_000
 """Millionths in a dollar."""
+
+Rate = Annotated[int, Field(ge=0, le=1_000_000)]
+"""Requests of a minute. Above the highest a request has less than 60 µs, and no ceiling is meant."""
+Count = Annotated[int, Field(ge=0, le=INT_SAFE_MAX)]
+Dollars = Annotated[float, Field(ge=0, le=1_000_000_000, allow_inf_nan=False)]
+"""As millionths still an integer that the store's scripts hold exactly."""
 
 
 class QuotaOf(StrEnum):
@@ -26,19 +33,19 @@ class QuotaOf(StrEnum):
 class Quota(Contract):
     """The ceilings of one key or one person; 0 is none."""
 
-    requests_per_minute: int = Field(0, ge=0, description="requests of a key; of a person submitted jobs")
-    jobs_max: int = Field(0, ge=0, description="jobs that are queued, running or committing at once")
-    tokens_per_day: int = Field(0, ge=0, description="tokens of all model calls, both ways, the judge's too")
-    cost_usd_per_day: float = Field(0, ge=0, allow_inf_nan=False, description="cost of all model calls in US dollars")
+    requests_per_minute: Rate = Field(0, description="requests of a key; of a person submitted jobs")
+    jobs_max: Count = Field(0, description="jobs that are queued, running or committing at once")
+    tokens_per_day: Count = Field(0, description="tokens of all model calls, both ways, the judge's too")
+    cost_usd_per_day: Dollars = Field(0, description="cost of all model calls in US dollars")
 
 
 class KeyQuota(Contract):
     """The ceilings that a key has of its own; null leaves that of the deployment, 0 is none."""
 
-    requests_per_minute: int | None = Field(None, ge=0)
-    jobs_max: int | None = Field(None, ge=0)
-    tokens_per_day: int | None = Field(None, ge=0)
-    cost_usd_per_day: float | None = Field(None, ge=0, allow_inf_nan=False)
+    requests_per_minute: Rate | None = None
+    jobs_max: Count | None = None
+    tokens_per_day: Count | None = None
+    cost_usd_per_day: Dollars | None = None
 
     def over(self, deployment: Quota) -> Quota:
         """What holds for the key."""
@@ -67,3 +74,11 @@ class QuotaExceeded(Contract):
     limit: str
     maximum: float
     used: float
+
+
+class RateExceeded(Contract):
+    """A rate that is used up: the next request is served after `wait_ms`."""
+
+    of: QuotaOf
+    maximum: int = Field(description="requests of a minute")
+    wait_ms: int = Field(ge=1)

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, Field
 
 from vardy_worker.contracts.base import Contract, JsonObject
+from vardy_worker.contracts.quota import KeyQuota
 
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories of characters that nobody sees: controls, joiners, marks of direction."""
@@ -63,11 +64,18 @@ class Scope(StrEnum):
     ADMIN = "admin"
 
 
+class FormerSecret(Contract):
+    """The secret that a rotation replaced, which still works for a while."""
+
+    sha256: str
+    until_ms: int
+
+
 class ApiKey(Contract):
-    """One API key as stored: the secret only as its SHA-256.
+    """One API key as stored: its secrets only as their SHA-256.
 
     A key with a `person` acts only as that person. Without one it is trusted to name
-    the user of each request. `owner` survives rotation: jobs belong to the owner.
+    the user of each request. Jobs belong to the `owner`, who may have several keys.
     """
 
     id: str
@@ -78,7 +86,10 @@ class ApiKey(Contract):
     created_at_ms: int
     expires_at_ms: int | None = None
     revoked_at_ms: int | None = None
+    rotated_at_ms: int | None = None
+    former: FormerSecret | None = None
     name: str = ""
+    quota: KeyQuota = KeyQuota()
 
     def is_valid(self, now_ms: int) -> bool:
         """Whether it is neither revoked nor expired."""
