@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.events import Event
     from vardy_worker.contracts.job import ConsoleRecord, JobFilter, JobPage, JobRecord
     from vardy_worker.contracts.journal import EffectRecord, JournalEntry
+    from vardy_worker.contracts.quota import QuotaExceeded, QuotaOf, Used
     from vardy_worker.contracts.status import Status
     from vardy_worker.contracts.totals import CountedPlan, EffectTotals, TotalsCorrection
 
@@ -32,7 +33,8 @@ class Change:
 
     It applies only while the status is one of `expect_status`, and, where given, the
     fence and version match. `to` must be reachable from each expected status by the
-    transition table. `set` names fields of `JobRecord` (never those that the store keeps
+    transition table; where no event of the change tells of a new status, the store adds
+    one that does. `set` names fields of `JobRecord` (never those that the store keeps
     itself: id, version, fence, deliveries, lease_until_ms, worker, status).
     """
 
@@ -148,7 +150,7 @@ class JobStore(Protocol):
     def submit(
         self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int, audit: Sequence[AuditNote] = ()
     ) -> Submitted | Replayed | KeyReused:
-        """Stores a new `QUEUED` job, its index entries, its due time and its audit entries, in one step."""
+        """Stores a new `QUEUED` job, its first event, index entries, due time and audit entries, in one step."""
 
     def submitted_under(self, claim: IdempotencyClaim) -> Replayed | KeyReused | None:
         """What `submit` would answer for a key that was used before; None for one that was not."""

@@ -39,7 +39,7 @@ from vardy_worker.store.codec import (
     require_moves,
 )
 from vardy_worker.store.cursor import make_cursor, read_cursor
-from vardy_worker.store.events import event_place
+from vardy_worker.store.events import event_place, tells_status
 from vardy_worker.store.keys import status_index
 from vardy_worker.store.memory_audit import MemoryAuditTrail
 from vardy_worker.store.memory_totals import MemoryTotals
@@ -82,6 +82,9 @@ class _Job:
     def put(self, **values: object) -> None:
         self.fields |= {name: dump_json(value) for name, value in values.items()}
 
+    def tell(self, status: Status, at_ms: int) -> None:
+        self.events.append(encode_event(Event(type="status", data={"status": status}, at_ms=at_ms)))
+
 
 class MemoryJobStore:
     """The `JobStore` port without a server; the clock stands for the server's."""
@@ -121,7 +124,8 @@ class MemoryJobStore:
                     return earlier
                 until_ms = self._clock.now_ms() + claim.keep_seconds * 1000
                 self._claims[claim.scope, claim.key] = (record.id, claim.body_sha256, until_ms)
-            self._jobs[record.id] = _Job(fields, frozenset(record_indexes(record)))
+            self._jobs[record.id] = job = _Job(fields, frozenset(record_indexes(record)))
+            job.tell(record.status, record.created_at_ms)
             self._due[record.id] = due_at_ms
             self.audit.append(record.id, audit, before=None, after=AuditState(status=record.status, version=1))
             return Submitted(record.id)
@@ -179,6 +183,8 @@ class MemoryJobStore:
         job.effects |= {effect.seq: effect for effect in change.effects}
         job.journal += change.journal
         job.events += map(encode_event, change.events)
+        if after.status is not before.status and not tells_status(change):
+            job.tell(after.status, self._clock.now_ms())
         if change.release:
             job.put(lease_until_ms=0, deliveries=0, worker="")
         if change.due_at_ms is None:
@@ -212,7 +218,7 @@ class MemoryJobStore:
                 return NotClaimed("not_due")
             fence, deliveries = job.number("fence") + 1, job.number("deliveries") + 1
             if job.status is not to:
-                job.events.append(encode_event(Event(type="status", data={"status": to}, at_ms=now)))
+                job.tell(to, now)
             job.put(
                 status=to,
                 version=job.number("version") + 1,

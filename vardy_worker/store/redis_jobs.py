@@ -38,7 +38,7 @@ from vardy_worker.store.codec import (
     submit_indexes,
 )
 from vardy_worker.store.connection import translated
-from vardy_worker.store.events import event_place
+from vardy_worker.store.events import event_place, tells_status
 from vardy_worker.store.keys import Keys, status_index
 from vardy_worker.store.redis_audit import AuditWriter, until_unmoved
 from vardy_worker.store.redis_due import RedisDue
@@ -120,7 +120,8 @@ class RedisJobStore:
             args += (field, value)
         claim_key = self._keys.idempotency(claim.scope, claim.key) if claim else ""
         entries = self._audit.of_new_job(record.id, audit)
-        submit_keys = [self._keys.job(record.id), self._keys.due, claim_key, *entries.keys]
+        own_keys = [self._keys.job(record.id), self._keys.due, claim_key, self._keys.events(record.id)]
+        submit_keys = [*own_keys, *entries.keys]
         outcome, job_id = self._scripts.run_safely("submit", submit_keys, [*args, entries.arg], fsync=False)
         kinds: dict[bytes, type[Submitted | Replayed | KeyReused]] = {
             b"submitted": Submitted,
@@ -220,6 +221,7 @@ class RedisJobStore:
             change.correction.model_dump_json().encode() if change.correction else "",
             KEEP_MS,
             change.correction.era if change.correction else "",
+            "1" if tells_status(change) else "",
         ]
         for field, value in fields.items():
             args += (field, value)

@@ -15,7 +15,7 @@
 --     [13] "1" refuses a job whose cancelling was asked for
 --     [14] [15] [16] [17] numbers of fields, effects, journal entries, events
 --     [18] JSON of a correction  [19] keep it for (ms)  [20] era of the totals that it corrects: where
---     they were erased since, it is not kept
+--     they were erased since, it is not kept  [21] "1" when the events tell of the new status
 --     then pairs of field and JSON, pairs of position and JSON, JSON entries, JSON events
 --     The last keys and the last argument: see `include/audit`; the state is "STATUS version".
 -- Result: {"changed", version} | {"conflict", status, version, fence, who asked to cancel (JSON)} | {"missing"}
@@ -23,6 +23,7 @@
 
 -- include: audit
 -- include: send
+-- include: tell
 
 local job = KEYS[1]
 local token, id, prefix = ARGV[1], ARGV[2], ARGV[3]
@@ -56,7 +57,7 @@ receipts = string.sub(receipts .. ' ' .. token .. '=' .. version, -tonumber(ARGV
 redis.call('HSET', job, 'version', version, '_receipts', receipts)
 local fields, effects = 2 * tonumber(ARGV[14]), 2 * tonumber(ARGV[15])
 local entries, events = tonumber(ARGV[16]), tonumber(ARGV[17])
-local at = 21
+local at = 22
 send('HSET', job, at, fields)
 send('HSET', KEYS[2], at + fields, effects)
 send('RPUSH', KEYS[3], at + fields + effects, entries)
@@ -67,6 +68,10 @@ if to ~= '' and to ~= status then
   redis.call('HSET', job, 'status', '"' .. to .. '"')
   redis.call('ZREM', prefix .. 'status:' .. status, id)
   redis.call('ZADD', prefix .. 'status:' .. to, now[4], id)
+  if ARGV[21] ~= '1' then
+    local time = redis.call('TIME')
+    tell_status(KEYS[4], to, string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)))
+  end
 end
 if ARGV[10] == '1' then
   redis.call('HSET', job, 'lease_until_ms', 0, 'deliveries', 0, 'worker', '""')

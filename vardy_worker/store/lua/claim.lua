@@ -8,6 +8,8 @@
 -- Result: {"claimed", fence, deliveries} | {"refused", reason}
 --     reasons: "missing", "schema", "status", "leased", "not_due"
 
+-- include: tell
+
 local job = KEYS[1]
 local token, id, prefix, to = ARGV[1], ARGV[2], ARGV[3], ARGV[6]
 local record = redis.call('HMGET', job, 'status', 'version', 'fence', 'deliveries', 'lease_until_ms',
@@ -52,7 +54,7 @@ if to ~= status then
   redis.call('HSET', job, 'status', '"' .. to .. '"')
   redis.call('ZREM', prefix .. 'status:' .. status, id)
   redis.call('ZADD', prefix .. 'status:' .. to, record[7], id)
-  redis.call('RPUSH', KEYS[2], '{"type":"status","data":{"status":"' .. to .. '"},"at_ms":' .. now_text .. '}')
+  tell_status(KEYS[2], to, now_text)
 end
 redis.call('PUBLISH', ARGV[4], id)
 return {'claimed', fence, deliveries}

@@ -1,7 +1,7 @@
 -- Stores a new job, its index entries, its due time and its Idempotency-Key, in one step.
 -- Safe to send twice: job ids are unique, so a job that exists already is this very call.
 --
--- KEYS[1] job  [2] due  [3] Idempotency-Key, or "" without one
+-- KEYS[1] job  [2] due  [3] Idempotency-Key, or "" without one  [4] events
 -- ARGV[1] job id  [2] index prefix  [3] created at (ms)  [4] due at (ms)
 --     [5] SHA-256 of the body  [6] keep the Idempotency-Key for (ms)
 --     [7] prefix of job keys  [8] number of indexes, then their names
@@ -10,6 +10,7 @@
 -- Result: {"submitted", job id} | {"replayed", job id} | {"key_reused", job id} | {"moved"}
 
 -- include: audit
+-- include: tell
 
 local job, due, claim = KEYS[1], KEYS[2], KEYS[3]
 local id, prefix, created = ARGV[1], ARGV[2], ARGV[3]
@@ -45,5 +46,6 @@ for _ = 1, indexes do
 end
 redis.call('HSET', job, unpack(ARGV, at, #ARGV - 1))
 redis.call('ZADD', due, ARGV[4], id)
+tell_status(KEYS[4], 'QUEUED', created)
 append_audit()
 return {'submitted', id}
