@@ -24,6 +24,7 @@ from vardy_worker.store.feed import RedisChangeFeed
 from vardy_worker.store.redis_audit import RedisAuditTrail
 from vardy_worker.store.redis_documents import RedisDocuments
 from vardy_worker.store.redis_jobs import RedisJobStore
+from vardy_worker.store.redis_key_uses import RedisKeyUses
 from vardy_worker.store.redis_presence import RedisPresence
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def build_api(settings: Settings) -> Api:
     ports = Ports(
         store=RedisJobStore(client, settings.namespace, replicas=settings.journal_replicas),
         documents=documents,
+        key_uses=RedisKeyUses(client, settings.namespace),
         audit=RedisAuditTrail(client, settings.namespace),
         presence=RedisPresence(client, settings.namespace),
         feed=feed,

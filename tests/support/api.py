@@ -27,6 +27,7 @@ from vardy_worker.settings import load_settings
 from vardy_worker.store.feed import MemoryChangeFeed
 from vardy_worker.store.memory_documents import MemoryDocuments, MemoryPresence
 from vardy_worker.store.memory_jobs import MemoryJobStore
+from vardy_worker.store.memory_key_uses import MemoryKeyUses
 from vardy_worker.store.memory_queue import MemoryQueue
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ class ApiWorld:
         ports = Ports(
             store=self.store,
             documents=self.documents,
+            key_uses=MemoryKeyUses(),
             audit=self.trail,
             presence=self.presence,
             feed=MemoryChangeFeed(self.store),

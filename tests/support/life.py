@@ -37,6 +37,7 @@ from vardy_worker.settings import load_settings
 from vardy_worker.store.keys import Keys
 from vardy_worker.store.memory_documents import MemoryDocuments, MemoryPresence
 from vardy_worker.store.memory_judge_cache import MemoryJudgeCache
+from vardy_worker.store.memory_key_uses import MemoryKeyUses
 from vardy_worker.store.memory_queue import MemoryQueue
 from vardy_worker.store.redis_audit import RedisAuditTrail
 from vardy_worker.testing.one_by_one import OneByOne
@@ -311,6 +312,7 @@ class Life:
             Ports(
                 store=process.port(self.store),
                 documents=self.documents,
+                key_uses=MemoryKeyUses(),
                 audit=self.ground.audit,
                 presence=self.presence,
                 # Nobody waits.

@@ -36,7 +36,9 @@ async def _caller(
     vardy_via: Annotated[str, Header(description="`cli` for a request of the command line.")] = "api",
 ) -> Caller:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    caller = await run_in_threadpool(use.keys.authenticate, token.strip() if scheme.lower() == "bearer" else "")
+    caller = await run_in_threadpool(
+        use.authentication.authenticate, token.strip() if scheme.lower() == "bearer" else ""
+    )
     via = "cli" if vardy_via.strip().lower() == "cli" else "api"
     return replace(caller, via=via, address=request.client.host if request.client else "")
 

@@ -128,3 +128,7 @@ KEY: dict[str, Any] = {
         "value": {"person": {"id": "lea", "roles": ["support_lead"]}, "scopes": ["read", "decide"]},
     },
 }
+KEY_ROTATION: dict[str, Any] = {
+    "at once": {"summary": "The secret before ends now", "value": {}},
+    "overlapping": {"summary": "Both work for an hour", "value": {"keep_seconds": 3600}},
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Body
 from starlette.responses import Response
@@ -11,17 +11,25 @@ from vardy_api.http import examples
 from vardy_api.http.answers import body
 from vardy_api.http.auth import Authenticated, UseCases
 from vardy_api.http.json_body import JsonRoute
+from vardy_api.http.paging import LIMIT_DEFAULT, Cursor, PageLimit
 from vardy_api.http.problems import problem_responses
-from vardy_api.shapes import KeyCreate, KeyList, KeyView, NewKeyView, QueuesView, key_view
+from vardy_api.shapes import KeyChange, KeyCreate, KeyList, KeyRotate, KeyView, NewKeyView, QueuesView, key_view
 from vardy_worker.contracts.user import Scope
+
+if TYPE_CHECKING:
+    from vardy_worker.contracts.user import ApiKey
 
 router = APIRouter(prefix="/v1", tags=["administration"], route_class=JsonRoute)
 
 
-@router.get("/keys", response_model=KeyList, summary="List API keys", responses=problem_responses())
-def list_keys(use: UseCases, caller: Authenticated) -> Response:
-    """All keys, the revoked ones too, without their secrets."""
-    return body(KeyList(items=tuple(key_view(key) for key in use.keys.list(caller))))
+@router.get("/keys", response_model=KeyList, summary="List API keys", responses=problem_responses("cursor.invalid"))
+def list_keys(
+    use: UseCases, caller: Authenticated, *, cursor: Cursor = None, limit: PageLimit = LIMIT_DEFAULT
+) -> Response:
+    """A page of the keys, by id, the revoked ones too, without their secrets."""
+    page = use.keys.list(caller, cursor=cursor, limit=limit)
+    used = use.authentication.last_used()
+    return body(KeyList(items=tuple(key_view(key, used.get(key.id)) for key in page.items), next=page.next))
 
 
 @router.post(
@@ -36,8 +44,57 @@ def create_key(
 ) -> Response:
     """The secret is in this answer and nowhere else: Vardy keeps only its hash."""
     caller.need(Scope.ADMIN)
-    key, token = use.keys.create(request, caller)
-    return body(NewKeyView(**key_view(key).model_dump(), key=token), status=201, headers={"Cache-Control": "no-store"})
+    return _with_secret(*use.keys.create(request, caller), status=201)
+
+
+@router.get(
+    "/keys/{key_id}",
+    response_model=KeyView,
+    summary="Read an API key",
+    responses=problem_responses("key.not_found"),
+)
+def read_key(use: UseCases, caller: Authenticated, key_id: str) -> Response:
+    """One key without its secrets, whether or not it has ended."""
+    key = use.keys.read(caller, key_id)
+    return body(key_view(key, use.authentication.last_used().get(key.id)))
+
+
+@router.patch(
+    "/keys/{key_id}",
+    response_model=KeyView,
+    summary="Change an API key's ceilings",
+    responses=problem_responses("request.malformed", "key.not_found", "key.conflict"),
+)
+def change_key(
+    use: UseCases,
+    caller: Authenticated,
+    key_id: str,
+    request: Annotated[KeyChange, Body(openapi_examples=examples.KEY_CHANGE)],
+) -> Response:
+    """Ceilings that are left out stay; `null` takes the key's own away, so that the deployment's holds; 0 is none.
+
+    They hold from the key's next request on. The secret stays.
+    """
+    return body(key_view(use.keys.change(caller, key_id, request)))
+
+
+@router.post(
+    "/keys/{key_id}/rotate",
+    response_model=NewKeyView,
+    summary="Rotate an API key",
+    responses=problem_responses("request.malformed", "key.not_found", "key.conflict"),
+)
+def rotate_key(
+    use: UseCases,
+    caller: Authenticated,
+    key_id: str,
+    request: Annotated[KeyRotate, Body(openapi_examples=examples.KEY_ROTATION)],
+) -> Response:
+    """A new secret for the key, in this answer and nowhere else; everything else of the key stays.
+
+    The secret before it works for `keep_seconds` more, any older one ends at once.
+    """
+    return _with_secret(*use.keys.rotate(caller, key_id, keep_seconds=request.keep_seconds), status=200)
 
 
 @router.delete(
@@ -47,8 +104,13 @@ def create_key(
     responses=problem_responses("key.not_found"),
 )
 def revoke_key(use: UseCases, caller: Authenticated, key_id: str) -> Response:
-    """Ends the key at once, on every API process. Its jobs still belong to its owner."""
+    """Ends the key with all its secrets at once, on every API process. Its jobs still belong to its owner."""
     return body(key_view(use.keys.revoke(caller, key_id)))
+
+
+def _with_secret(key: ApiKey, token: str, *, status: int) -> Response:
+    shown = NewKeyView(**key_view(key).model_dump(), key=token)
+    return body(shown, status=status, headers={"Cache-Control": "no-store"})
 
 
 @router.get("/queues", response_model=QueuesView, summary="Read queues and workers", responses=problem_responses())

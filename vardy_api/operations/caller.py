@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vardy_worker.contracts.audit import VARDY, Origin
@@ -38,6 +38,8 @@ class Caller:
     key: ApiKey
     via: str = "api"
     address: str = ""
+    token_sha256: str = field(default="", repr=False)
+    """Which secret of the key was sent, so that what is held back ends with that secret."""
 
     @property
     def origin(self) -> Origin:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vardy_api.operations.audit import AuditOperations
+from vardy_api.operations.authentication import Authentication
 from vardy_api.operations.catalogue import CatalogueReader
 from vardy_api.operations.changes import Changes
 from vardy_api.operations.commits import CommitOperations
@@ -23,7 +24,17 @@ from vardy_api.operations.submit import SubmitOperations
 from vardy_worker.active_rules import ActiveRules
 
 if TYPE_CHECKING:
-    from vardy_worker.ports import AuditTrail, ChangeFeed, Clock, Documents, JobStore, Presence, Queue, RuleEngine
+    from vardy_worker.ports import (
+        AuditTrail,
+        ChangeFeed,
+        Clock,
+        Documents,
+        JobStore,
+        KeyUses,
+        Presence,
+        Queue,
+        RuleEngine,
+    )
     from vardy_worker.settings import Settings
 
 
@@ -33,6 +44,7 @@ class Ports:
 
     store: JobStore
     documents: Documents
+    key_uses: KeyUses
     audit: AuditTrail
     presence: Presence
     feed: ChangeFeed
@@ -56,6 +68,7 @@ class Operations:
     rule_tests: RuleTestOperations
     catalogue: CatalogueReader
     prompts: PromptOperations
+    authentication: Authentication
     keys: KeyOperations
     audit: AuditOperations
     service: ServiceOperations
@@ -98,6 +111,7 @@ def make_operations(ports: Ports, settings: Settings) -> Operations:
         rule_tests=RuleTestOperations(ports.store, jobs, ports.engine, catalogue, four_eyes=settings.four_eyes),
         catalogue=catalogue,
         prompts=PromptOperations(catalogue, settings.limits),
+        authentication=Authentication(ports.documents, ports.key_uses, ports.clock),
         keys=KeyOperations(ports.documents, ports.clock),
         audit=AuditOperations(ports.audit, ports.clock, keep_seconds=settings.audit_retention_seconds),
         service=ServiceOperations(ports.store, ports.queue, ports.presence, ports.clock),

@@ -43,6 +43,8 @@ class Action(StrEnum):
     JOB_ERASED = "job.erased"
 
     KEY_CREATED = "key.created"
+    KEY_CHANGED = "key.changed"
+    KEY_ROTATED = "key.rotated"
     KEY_REVOKED = "key.revoked"
     RULES_APPLIED = "rules.applied"
     RECIPE_SAVED = "recipe.saved"
@@ -54,6 +56,8 @@ class Action(StrEnum):
 SETTINGS_ACTIONS: Final = frozenset(
     {
         Action.KEY_CREATED,
+        Action.KEY_CHANGED,
+        Action.KEY_ROTATED,
         Action.KEY_REVOKED,
         Action.RULES_APPLIED,
         Action.RECIPE_SAVED,

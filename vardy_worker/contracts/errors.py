@@ -134,6 +134,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = MappingProxyType(
         "function.not_found": (404, "There is no such function"),
         "audit.not_found": (404, "There is no such chain in the audit trail"),
         "key.not_found": (404, "There is no such key"),
+        "key.conflict": (409, "The key's state does not allow this"),
         "rules.invalid": (422, "The rules file is not valid"),
         "rules.conflict": (409, "The rules were changed meanwhile"),
         "digest.missing": (428, "The plan's digest is needed in If-Match"),

@@ -34,6 +34,7 @@ from vardy_worker.ports.jobs import (
     Submitted,
 )
 from vardy_worker.ports.judge import Judge, JudgeCache
+from vardy_worker.ports.keys import KeyUses
 from vardy_worker.ports.model import Model
 from vardy_worker.ports.queue import Queue
 from vardy_worker.ports.rules import PlanFacts, RuleEngine
@@ -55,8 +56,8 @@ __all__ = [
     "Clock",
     "Conflict",
     "Document",
-    "Documents",
     "DocumentPage",
+    "Documents",
     "DueJob",
     "FunctionCall",
     "FunctionHost",
@@ -67,6 +68,7 @@ __all__ = [
     "JudgeCache",
     "Keep",
     "KeyReused",
+    "KeyUses",
     "LogLine",
     "LogPart",
     "Missing",

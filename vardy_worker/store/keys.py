@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from vardy_worker.contracts.quota import QuotaOf
+
 
 @dataclass(frozen=True, slots=True)
 class Keys:
@@ -130,6 +132,11 @@ class Keys:
         return f"{self.namespace}:receipt:{token}"
 
     @property
+    def key_uses(self) -> str:
+        """Hash: id of an API key → the hour (ms) in which it was used last."""
+        return f"{self.namespace}:key_uses"
+
+    @property
     def workers(self) -> str:
         """Set: names of workers that were alive lately."""
         return f"{self.namespace}:workers"
@@ -153,6 +160,22 @@ class Keys:
     def corrections(self, user: str) -> str:
         """List: JSON of each `TotalsCorrection` that the totals do not hold yet."""
         return f"{self.totals(user)}:corrections"
+
+    # --- what keys and people use -----------------------------------------------------
+
+    @property
+    def account_prefix(self) -> str:
+        """Before the name of an account, as made by `account`.
+
+        Behind the name follows `:jobs`, a set of the ids of unsettled jobs, or `:spent:` and
+        a day since the epoch: a hash of `tokens` and `micro_usd`, which lives two days.
+        """
+        return f"{self.namespace}:account:"
+
+
+def account(of: QuotaOf, id_: str) -> str:
+    """Name of what a key or a person uses, free of spaces; ids of people are personal, and hashed."""
+    return f"{of}:{id_ if of is QuotaOf.KEY else hashlib.sha256(id_.encode()).hexdigest()}"
 
 
 ALL_INDEX = "all"

@@ -92,6 +92,7 @@ def test_every_example_of_a_body_validates(document: dict[str, Any]) -> None:
         for group in (
             examples.RUN, examples.EXPLORE, examples.DECISION, examples.RESOLVE, examples.RECIPE, examples.PROGRAM,
             examples.RECIPE_REVIEW, examples.RULES, examples.RULES_TEST, examples.PROMPT, examples.KEY,
+            examples.KEY_ROTATION,
         )
     )  # fmt: skip
 
@@ -117,7 +118,10 @@ def test_every_example_of_a_body_does_what_it_says(api: ApiWorld, http: httpx.Cl
     for example in examples.PROMPT.values():
         assert http.post("/v1/prompts", json=example["value"]).status_code == 200
     for example in examples.KEY.values():
-        assert http.post("/v1/keys", json=example["value"]).status_code == 201
+        made = http.post("/v1/keys", json=example["value"])
+        assert made.status_code == 201
+    for example in examples.KEY_ROTATION.values():
+        assert http.post(f"/v1/keys/{made.json()['id']}/rotate", json=example["value"]).status_code == 200
 
 
 def test_answers_fit_their_schemas(api: ApiWorld, http: httpx.Client, document: dict[str, Any]) -> None:
@@ -134,6 +138,7 @@ def test_answers_fit_their_schemas(api: ApiWorld, http: httpx.Client, document: 
         "/v1/recipes/{name}/versions": "/v1/recipes/days/versions",
         "/v1/recipes/{name}/versions/{version}": "/v1/recipes/days/versions/1",
         "/v1/recipes/{name}/difference": "/v1/recipes/days/difference?from=1",
+        "/v1/keys/{key_id}": f"/v1/keys/{http.get('/v1/keys').json()['items'][0]['id']}",
         "/problems/{code}": "/problems/internal",
     }
     for method, path, route in routes(document):

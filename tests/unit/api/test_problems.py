@@ -108,6 +108,12 @@ def _conflicting_recipe(_: ApiWorld, http: httpx.Client) -> httpx.Response:
     return http.put("/v1/recipes/a", json={"source": SOURCE, "expect_version": 7})
 
 
+def _ended_key(_: ApiWorld, http: httpx.Client) -> httpx.Response:
+    key_id = http.post("/v1/keys", json={"scopes": ["read"]}).json()["id"]
+    http.delete(f"/v1/keys/{key_id}")
+    return http.post(f"/v1/keys/{key_id}/rotate", json={})
+
+
 def _store_down(api: ApiWorld, http: httpx.Client) -> httpx.Response:
     job = api.job()
     _raises(api, StoreUnavailable("redis://:secret@host is down"))
@@ -141,6 +147,7 @@ CASES: dict[str, Case] = {
     "recipe.invalid": lambda _, http: http.put("/v1/recipes/a", json={"source": "nothing"}),
     "audit.not_found": lambda _, http: http.get("/v1/audit/verify?chain=job_none"),
     "key.not_found": lambda _, http: http.delete("/v1/keys/none"),
+    "key.conflict": _ended_key,
     "rules.invalid": lambda _, http: http.put("/v1/rules", json={"text": "default: perhaps"}),
     "rules.conflict": lambda _, http: http.put("/v1/rules", json={"text": "default: block", "expect_version": 7}),
     "digest.missing": lambda api, http: _decide(http, _parked(api), approve(), ""),

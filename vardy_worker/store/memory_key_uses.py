@@ -1,0 +1,23 @@
+"""When API keys were used last, in memory, for tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class MemoryKeyUses:
+    """The `KeyUses` port without a server."""
+
+    def __init__(self) -> None:
+        self._stored: dict[str, int] = {}
+
+    def note(self, key_id: str, hour_ms: int) -> None:
+        """See `KeyUses.note`."""
+        self._stored[key_id] = hour_ms
+
+    def last(self) -> Mapping[str, int]:
+        """See `KeyUses.last`."""
+        return dict(self._stored)
