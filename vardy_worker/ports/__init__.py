@@ -37,6 +37,7 @@ from vardy_worker.ports.judge import Judge, JudgeCache
 from vardy_worker.ports.keys import KeyUses
 from vardy_worker.ports.model import Model
 from vardy_worker.ports.queue import Queue
+from vardy_worker.ports.rates import Rates
 from vardy_worker.ports.rules import PlanFacts, RuleEngine
 from vardy_worker.ports.sandbox import Sandbox
 
@@ -77,6 +78,7 @@ __all__ = [
     "PlanFacts",
     "Presence",
     "Queue",
+    "Rates",
     "Replayed",
     "RuleEngine",
     "Sandbox",

@@ -151,6 +151,12 @@ class Keys:
         """String with a time to live: JSON of an answer of the judge; `key` is a SHA-256 in hex."""
         return f"{self.namespace}:judge:{key}"
 
+    # --- rates -----------------------------------------------------------------------
+
+    def rate(self, of: str, name: str) -> str:
+        """String with a time to live: when the bucket of a key or person is full again. Hashed, as ids are free text."""
+        return f"{self.namespace}:rate:{of}:{hashlib.sha256(name.encode()).hexdigest()}"
+
     # --- totals of users --------------------------------------------------------------
 
     def totals(self, user: str) -> str:
