@@ -128,6 +128,13 @@ KEY: dict[str, Any] = {
         "value": {"person": {"id": "lea", "roles": ["support_lead"]}, "scopes": ["read", "decide"]},
     },
 }
+KEY_CHANGE: dict[str, Any] = {
+    "higher": {
+        "summary": "More requests, and a ceiling of money",
+        "value": {"quota": {"requests_per_minute": 12000, "cost_usd_per_day": 50}},
+    },
+    "deployment": {"summary": "The deployment's rate again", "value": {"quota": {"requests_per_minute": None}}},
+}
 KEY_ROTATION: dict[str, Any] = {
     "at once": {"summary": "The secret before ends now", "value": {}},
     "overlapping": {"summary": "Both work for an hour", "value": {"keep_seconds": 3600}},

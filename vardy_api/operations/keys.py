@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from vardy_api.operations.caller import Caller
     from vardy_api.shapes import KeyChange, KeyCreate
-    from vardy_worker.contracts.base import JsonValue
+    from vardy_worker.contracts.base import JsonObject, JsonValue
     from vardy_worker.ports import Clock, Documents
 
 log = get_logger(__name__)
