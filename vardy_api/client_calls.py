@@ -24,6 +24,7 @@ from vardy_api.shapes import (
     ExploreRequest,
     HealthView,
     JournalView,
+    KeyChange,
     KeyCreate,
     KeyList,
     KeyRotate,
@@ -57,6 +58,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
+
+PAGE_MAX = 200
+"""The most items that the service puts on one page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,9 +271,9 @@ def resolve(job_id: str, seq: int, request: ResolveRequest) -> Call[JobView]:
 # --- programs, recipes, rules, functions, prompts --------------------------------------------------
 
 
-def list_recipes() -> Call[RecipeList]:
+def list_recipes(*, cursor: str | None) -> Call[RecipeList]:
     """`GET /v1/recipes`."""
-    return Call("GET", "/v1/recipes", read_as(RecipeList))
+    return Call("GET", "/v1/recipes", read_as(RecipeList), query=_query(cursor=cursor, limit=PAGE_MAX))
 
 
 def read_recipe(name: str, *, version: int | None = None) -> Call[RecipeView]:
@@ -278,9 +282,10 @@ def read_recipe(name: str, *, version: int | None = None) -> Call[RecipeView]:
     return Call("GET", place, read_as(RecipeView))
 
 
-def recipe_versions(name: str) -> Call[RecipeList]:
+def recipe_versions(name: str, *, cursor: str | None) -> Call[RecipeList]:
     """`GET /v1/recipes/{name}/versions`."""
-    return Call("GET", _path("recipes", name, "versions"), read_as(RecipeList))
+    query = _query(cursor=cursor, limit=PAGE_MAX)
+    return Call("GET", _path("recipes", name, "versions"), read_as(RecipeList), query=query)
 
 
 def recipe_difference(name: str, before: int, after: int | None) -> Call[RecipeDifference]:
@@ -344,9 +349,19 @@ def preview_prompt(request: PromptRequest) -> Call[PromptView]:
 # --- administration -------------------------------------------------------------------------------
 
 
-def list_keys() -> Call[KeyList]:
+def list_keys(*, cursor: str | None) -> Call[KeyList]:
     """`GET /v1/keys`."""
-    return Call("GET", "/v1/keys", read_as(KeyList))
+    return Call("GET", "/v1/keys", read_as(KeyList), query=_query(cursor=cursor, limit=PAGE_MAX))
+
+
+def read_key(key_id: str) -> Call[KeyView]:
+    """`GET /v1/keys/{id}`."""
+    return Call("GET", _path("keys", key_id), read_as(KeyView))
+
+
+def change_key(key_id: str, request: KeyChange) -> Call[KeyView]:
+    """`PATCH /v1/keys/{id}`. The same change twice is one."""
+    return Call("PATCH", _path("keys", key_id), read_as(KeyView), content=_body(request))
 
 
 def create_key(request: KeyCreate) -> Call[NewKeyView]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from vardy_api import client_calls as calls
 from vardy_api.client_errors import Unreachable, WaitTimeout, problem_error
@@ -23,6 +23,18 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.view import JobView
 
 T = TypeVar("T")
+
+
+class Page(Protocol):
+    """Whatever says where the next page begins."""
+
+    @property
+    def next(self) -> str | None:
+        """The cursor of the following page."""
+        ...
+
+
+P = TypeVar("P", bound=Page)
 
 TRIES_MAX = 5
 """How often one request is sent at the most."""
@@ -225,3 +237,11 @@ def next_page(
     cursor = None if page is None else page.next
     following = yield from perform(calls.list_jobs(filters, cursor=cursor, limit=limit))
     return following, following.items
+
+
+def all_pages(call: Callable[[str | None], Call[P]]) -> Flow[tuple[P, ...]]:
+    """Every page of a listing that is short enough to be one answer; `call` takes the cursor."""
+    pages = [(yield from perform(call(None)))]
+    while (cursor := pages[-1].next) is not None:
+        pages.append((yield from perform(call(cursor))))
+    return tuple(pages)

@@ -10,9 +10,10 @@ from vardy_api import client_flows as flows
 from vardy_api.client_flows import as_user
 from vardy_api.client_recipes import RecipeClient, job_id_of
 from vardy_api.rule_shapes import RulesTest
-from vardy_api.shapes import KeyCreate, KeyRotate, ProgramCheck, PromptRequest, RulesPut
+from vardy_api.shapes import KeyChange, KeyCreate, KeyRotate, ProgramCheck, PromptRequest, RulesPut
 from vardy_worker.contracts.audit import Action
 from vardy_worker.contracts.job import JobKind
+from vardy_worker.contracts.quota import KeyQuota
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import Scope, User
 
@@ -134,7 +135,12 @@ class LibraryClient(RecipeClient):
 
     def keys(self) -> tuple[KeyView, ...]:
         """All API keys, without their secrets."""
-        return self._drive(flows.perform(calls.list_keys())).items
+        pages = self._drive(flows.all_pages(lambda cursor: calls.list_keys(cursor=cursor)))
+        return tuple(key for page in pages for key in page.items)
+
+    def key(self, key_id: str) -> KeyView:
+        """One API key, without its secret."""
+        return self._drive(flows.perform(calls.read_key(key_id)))
 
     def create_key(
         self,
@@ -144,20 +150,27 @@ class LibraryClient(RecipeClient):
         owner: str = "",
         person: Person = None,
         expires_in_seconds: int | None = None,
+        quota: KeyQuota | dict[str, float | None] | None = None,
     ) -> NewKeyView:
-        """Makes an API key; its secret is in the answer, and nowhere else."""
+        """Makes an API key; its secret is in the answer, and nowhere else. `quota` are ceilings of its own."""
         request = KeyCreate(
             name=name,
             owner=owner,
             scopes=tuple(Scope(scope) for scope in scopes),
             person=as_user(person),
             expires_in_seconds=expires_in_seconds,
+            quota=KeyQuota.model_validate(quota or {}),
         )
         return self._drive(flows.perform(calls.create_key(request)))
 
     def revoke_key(self, key_id: str) -> KeyView:
         """Ends a key at once."""
         return self._drive(flows.perform(calls.revoke_key(key_id)))
+
+    def change_key(self, key_id: str, *, quota: KeyQuota | dict[str, float | None]) -> KeyView:
+        """Sets ceilings of a key; those left out stay, None takes the key's own away, 0 is none."""
+        change = KeyChange(quota=KeyQuota.model_validate(quota))
+        return self._drive(flows.perform(calls.change_key(key_id, change)))
 
     def rotate_key(self, key_id: str, *, keep_seconds: int = 0) -> NewKeyView:
         """Gives a key a new secret, which is in the answer, and nowhere else; all else of the key stays.

@@ -38,7 +38,8 @@ class RecipeClient:
 
     def recipes(self) -> tuple[RecipeView, ...]:
         """The newest version of every recipe, by name."""
-        return self._drive(flows.perform(calls.list_recipes())).items
+        pages = self._drive(flows.all_pages(lambda cursor: calls.list_recipes(cursor=cursor)))
+        return tuple(recipe for page in pages for recipe in page.items)
 
     def recipe(self, name: str, *, version: int | None = None) -> RecipeView:
         """The newest version of one recipe, or the one that is named."""
@@ -46,7 +47,8 @@ class RecipeClient:
 
     def recipe_versions(self, name: str) -> tuple[RecipeView, ...]:
         """All versions of one recipe, oldest first."""
-        return self._drive(flows.perform(calls.recipe_versions(name))).items
+        pages = self._drive(flows.all_pages(lambda cursor: calls.recipe_versions(name, cursor=cursor)))
+        return tuple(recipe for page in pages for recipe in page.items)
 
     def recipe_difference(self, name: str, before: int, after: int | None = None) -> RecipeDifference:
         """What differs between two versions; without `after` up to the newest."""

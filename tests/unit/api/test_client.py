@@ -243,6 +243,9 @@ def test_rules_functions_prompts_keys_queues_and_health(vardy: Vardy) -> None:
     assert vardy.prompt("how much?", user="ana", functions=["list_payments"], params={"a": 1}).messages
     made = vardy.create_key(["read"], name="desk", expires_in_seconds=600)
     assert made.id in {key.id for key in vardy.keys()}  # noqa: SIM118 - no mapping
+    assert vardy.key(made.id).quota.jobs_max is None
+    assert vardy.change_key(made.id, quota={"jobs_max": 3}).quota.jobs_max == 3
+    assert vardy.rotate_key(made.id, keep_seconds=60).key != made.key
     assert vardy.revoke_key(made.id).revoked_at is not None
     assert vardy.queues().queues[0].depth == 0
     assert vardy.health().ok
@@ -363,7 +366,7 @@ def test_address_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPat
     transport, seen, _ = failing(httpx.Response(200, json={"items": []}))
     with Vardy(transport=transport) as vardy:
         vardy.recipes()
-    assert str(seen[0].url) == "http://elsewhere:9/v1/recipes"
+    assert str(seen[0].url.copy_with(query=None)) == "http://elsewhere:9/v1/recipes"
     assert seen[0].headers["authorization"] == "Bearer vk_from_environment"
 
 
