@@ -284,7 +284,7 @@ def test_events_keep_their_places(world: World) -> None:
     assert [(event.id, event.type, event.at_ms) for event in after] == [
         (event.id, event.type, event.at_ms) for event in before
     ]
-    assert after[-1].data == {"seq": 0, "state": "SUCCEEDED"}
+    assert {"seq": 0, "state": "SUCCEEDED"} in [event.data for event in after]
 
 
 def test_an_erased_job_is_not_found_by_the_person_and_keeps_its_other_places(world: World) -> None:
@@ -398,11 +398,12 @@ def test_only_a_job_that_is_over_is_erased(store: JobStore, status: Status) -> N
 
 def test_a_job_with_many_events_is_erased_whole(world: World) -> None:
     job = full_job(world.store)
+    before = world.store.events(job.id)
     events = [Event(type="effect", data={"by": marked("by"), "seq": seq}, at_ms=NOW_MS) for seq in range(2500)]
     world.store.change(Change(job.id, frozenset({Status.PARTIAL}), events=events))
     erase(world, record(world.store, job.id))
     assert MARKER not in told(world, job)
-    assert len(world.store.events(job.id, limit=5000)) == 2502
+    assert len(world.store.events(job.id, limit=5000)) == len(before) + 2500
 
 
 def test_an_erasure_sent_twice_happens_once_and_is_answered_alike(redis_world: RedisWorld) -> None:

@@ -1,18 +1,19 @@
 from __future__ import annotations
 
 import threading
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from tests.support.factories import NOW_MS, effect, plan, submission
-from tests.support.worlds import World, job_in, submitted
+from tests.support.worlds import World, job_in, statuses_told, submitted
 from vardy_worker.contracts.errors import ErrorInfo, RequestError
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.ids import new_job_id
 from vardy_worker.contracts.job import JobFilter, Usage
 from vardy_worker.contracts.journal import EffectRecord, EffectState, JournalEntry
-from vardy_worker.contracts.status import Stage, Status, can_move
+from vardy_worker.contracts.status import TRANSITIONS, Stage, Status, can_move
 from vardy_worker.ports import Change, Changed, Claimed, Conflict, JobStore, Missing
 
 COMMITTING = frozenset({Status.COMMITTING})
@@ -53,6 +54,7 @@ def test_a_job_moves_exactly_where_the_table_lets_it(store: JobStore, before: St
 @pytest.mark.parametrize("before", list(Status))
 def test_a_change_that_expects_another_status_changes_nothing(store: JobStore, before: Status) -> None:
     job = job_in(store, before)
+    told = list(store.events(job.id))
     others = frozenset(Status) - {before}
     refused = store.change(
         Change(
@@ -70,7 +72,26 @@ def test_a_change_that_expects_another_status_changes_nothing(store: JobStore, b
     assert refused == Conflict(status=before, version=job.version, fence=0)
     assert store.get(job.id) == job
     assert list(store.journal(job.id)) == []
-    assert list(store.events(job.id)) == []
+    assert list(store.events(job.id)) == told
+
+
+@pytest.mark.parametrize(("before", "after"), [(before, after) for before in Status for after in TRANSITIONS[before]])
+def test_every_new_status_is_told_once_whoever_forgets_to_tell_of_it(
+    store: JobStore, before: Status, after: Status
+) -> None:
+    job = job_in(store, before)
+    told = statuses_told(store, job.id)
+    assert (told[0], told[-1]) == ("QUEUED", before)
+    assert all(can_move(Status(earlier), Status(later)) for earlier, later in pairwise(told))
+    store.change(Change(job.id, frozenset({before}), after))
+    assert statuses_told(store, job.id) == (told if before is after else [*told, after])
+
+
+def test_a_change_that_tells_of_its_status_itself_is_told_in_its_words_alone(store: JobStore) -> None:
+    job = job_in(store, Status.RUNNING)
+    told = Event(type="status", data={"status": "SUCCESS", "code": "x"}, at_ms=NOW_MS)
+    store.change(Change(job.id, frozenset({Status.RUNNING}), Status.SUCCESS, events=[told]))
+    assert [event.data for event in store.events(job.id)][-2:] == [{"status": "RUNNING"}, told.data]
 
 
 def test_a_move_is_refused_if_any_expected_status_cannot_make_it(store: JobStore) -> None:
@@ -240,12 +261,13 @@ def test_the_journal_keeps_every_entry_in_order(store: JobStore) -> None:
 
 def test_events_are_read_after_an_id_in_order_and_by_pages(store: JobStore) -> None:
     job = job_in(store, Status.COMMITTING)
+    before = store.events(job.id)[-1].id
     told = [Event(type="effect", data={"seq": seq}, at_ms=NOW_MS + seq) for seq in range(5)]
     store.change(Change(job.id, COMMITTING, events=told[:2]))
     store.change(Change(job.id, COMMITTING, events=told[2:]))
-    everything = store.events(job.id)
+    everything = store.events(job.id, after=before)
     assert [event.model_copy(update={"id": ""}) for event in everything] == told
-    first, second = store.events(job.id, limit=3), store.events(job.id, after=everything[2].id, limit=3)
+    first, second = store.events(job.id, after=before, limit=3), store.events(job.id, after=everything[2].id, limit=3)
     assert [*first, *second] == list(everything)
     assert list(store.events(job.id, after=everything[-1].id)) == []
 

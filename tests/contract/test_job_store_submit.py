@@ -30,6 +30,8 @@ def test_a_submitted_job_is_read_back_as_it_was(store: JobStore) -> None:
     assert store.submit(job, None, due_at_ms=NOW_MS) == Submitted(job.id)
     assert store.get(job.id) == job
     assert store.version(job.id) == (1, Status.QUEUED)
+    [told] = store.events(job.id)
+    assert (told.id, told.type, told.data, told.at_ms) == ("1", "status", {"status": "QUEUED"}, job.created_at_ms)
 
 
 def test_a_job_that_was_never_submitted_is_not_there(store: JobStore) -> None:

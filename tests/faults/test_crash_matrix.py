@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
@@ -26,11 +27,12 @@ from tests.support.story import Story
 from vardy_api.embedded import EmbeddedServer
 from vardy_worker import FunctionError
 from vardy_worker.contracts.decision import Choice
+from vardy_worker.contracts.errors import DISCARDED
 from vardy_worker.contracts.execution import ConsoleLine, Returned
 from vardy_worker.contracts.ids import idempotency_key
 from vardy_worker.contracts.job import JobKind, Mode
 from vardy_worker.contracts.journal import EffectState, JournalEntry
-from vardy_worker.contracts.status import Status, is_settled
+from vardy_worker.contracts.status import Status, can_move, is_settled
 from vardy_worker.contracts.view import job_view
 from vardy_worker.store.connection import connect
 
@@ -253,6 +255,7 @@ def check_end(story: Story) -> None:
     assert tuple(journal[: len(story.seen.journal)]) == tuple(story.seen.journal), "the journal only grows"
     check_journal(story, journal)
     assert check(life.ground.audit)[job.id].ok
+    check_statuses_told(life)
     if job.kind is JobKind.RUN:
         told = entries(life.ground.audit, job.id)[-1].after
         assert told is not None
@@ -261,6 +264,15 @@ def check_end(story: Story) -> None:
         counted(story)
         check_target(story)
     check_nothing_follows(story)
+
+
+def check_statuses_told(life: Life) -> None:
+    """Events tell of every status once, from the first to the one that the job has; and of what people did in one."""
+    told = [event.data for event in life.store.events(life.job_id) if event.type == "status"]
+    within = [data for data in told if "cancel_requested_by" in data or data.get("code") == DISCARDED]
+    reached = [Status(data["status"]) for data in told if data not in within]
+    assert (reached[0], reached[-1]) == (Status.QUEUED, life.job.status)
+    assert all(before is not after and can_move(before, after) for before, after in pairwise(reached))
 
 
 def check_rounds(story: Story, ran: Sequence[int]) -> None:

@@ -365,11 +365,12 @@ class PlanLife(RuleBasedStateMachine):
     @invariant()
     def statuses_move_by_the_table(self) -> None:
         for job_id in self.models:
-            before = S.QUEUED
+            before: Status | None = None
             for event in self.life.store.events(job_id):
                 if event.type == "status":
                     after = Status(event.data["status"])
-                    assert after is before or after in MOVES.get(before, set()), (before, after)
+                    allowed = MOVES.get(before, set()) if before else {S.QUEUED}
+                    assert after is before or after in allowed, (before, after)
                     before = after
             assert self._job(job_id).status is before
 

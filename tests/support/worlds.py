@@ -147,6 +147,11 @@ def submitted(store: JobStore, **fields: Any) -> JobRecord:
     return job
 
 
+def statuses_told(store: JobStore, job_id: str) -> list[str]:
+    """The statuses that a job's events tell of, oldest first."""
+    return [event.data["status"] for event in store.events(job_id) if event.type == "status"]
+
+
 def job_in(store: JobStore, status: Status, **fields: Any) -> JobRecord:
     """A job that was led to a status through moves that the table allows."""
     job = submitted(store, **fields)
