@@ -18,6 +18,7 @@ from vardy_worker.contracts.functions import Catalogue, FunctionKind
 from vardy_worker.contracts.ids import new_job_id
 from vardy_worker.contracts.job import JobKind, JobRecord, Submission
 from vardy_worker.contracts.limits import Limits
+from vardy_worker.contracts.quota import QuotaExceeded
 from vardy_worker.contracts.status import Stage
 from vardy_worker.contracts.user import Scope
 from vardy_worker.documents import read_recipe
@@ -75,7 +76,7 @@ class SubmitOperations:
         """Stores and publishes a `run` job.
 
         Raises `RequestError`: `auth.scope`, `request.invalid`, `recipe.not_found`,
-        `idempotency.mismatch`, `idempotency.in_flight`.
+        `idempotency.mismatch`, `idempotency.in_flight`, `quota.exceeded`.
         """
         return self._accept(caller, JobKind.RUN, submission, idempotency_key)
 
@@ -114,6 +115,7 @@ class SubmitOperations:
             id=new_job_id(),
             kind=kind,
             owner=caller.key.owner,
+            key_id=caller.key.id,
             submission=submission,
             recipe=recipe,
             # What the worker will begin with; shown once it runs.
@@ -128,6 +130,9 @@ class SubmitOperations:
             details=_what(record),
         )
         stored = self._store.submit(record, claim, due_at_ms=now_ms + PUBLISH_GRACE_MS, audit=[noted])
+        if isinstance(stored, QuotaExceeded):
+            details = stored.model_dump(mode="json")
+            raise RequestError(f"{stored.sentence} The job was not taken.", code="quota.exceeded", details=details)
         if not isinstance(stored, Submitted):
             return self._again(caller, stored)
         self._changes.publish("run", record.id)

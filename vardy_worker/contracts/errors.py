@@ -59,6 +59,7 @@ JOB_ERRORS: Mapping[str, Status] = MappingProxyType(
         "generation.model_unavailable": Status.GENERATION_ERROR,
         "generation.model_rejected": Status.GENERATION_ERROR,
         "generation.not_configured": Status.GENERATION_ERROR,
+        "generation.quota": Status.GENERATION_ERROR,
         "validation.program": Status.VALIDATION_BLOCKED,
         "validation.params": Status.VALIDATION_BLOCKED,
         "validation.arguments": Status.VALIDATION_BLOCKED,
@@ -152,6 +153,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = MappingProxyType(
         "idempotency.in_flight": (409, "A request with this Idempotency-Key is under way"),
         "cursor.invalid": (422, "The cursor is not valid"),
         "rate.limited": (429, "Too many requests"),
+        "quota.exceeded": (429, "A ceiling of the key or the person is reached"),
         "service.unavailable": (503, "The store cannot be reached"),
         "internal": (500, "Vardy failed; the operator's log has the correlation id"),
     }

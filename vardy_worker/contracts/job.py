@@ -18,6 +18,7 @@ from vardy_worker.contracts.model import TokenUsage
 from vardy_worker.contracts.plan import Plan
 from vardy_worker.contracts.policy import PolicyResult
 from vardy_worker.contracts.program import Finding, Program
+from vardy_worker.contracts.quota import MICRO_USD, Quotas, Spent
 from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.status import Stage, Status
 from vardy_worker.contracts.totals import CountedPlan
@@ -80,6 +81,12 @@ class Usage(TokenUsage):
     model: str = ""
     judge: JudgeUsage = Field(default_factory=JudgeUsage)
 
+    @property
+    def spent(self) -> Spent:
+        """Tokens and money of all calls, the judge's too; money rounded to its unit."""
+        total = self.plus(self.judge)
+        return Spent(tokens=total.prompt_tokens + total.completion_tokens, micro_usd=round(total.cost_usd * MICRO_USD))
+
 
 class Timings(Contract):
     """Milliseconds spent in each part."""
@@ -108,6 +115,7 @@ class JobRecord(Contract):
     `version` grows with every change (the ETag). `fence` counts claims: whoever holds the
     newest may write. `deliveries` counts claims since the job last moved on by itself.
     `not_before_ms` keeps a commit that waits for a retry from being claimed early.
+    `quotas` are the ceilings of the key and of the person at submission.
     What stays of one whose contents were erased is in `contracts.erasure`.
     """
 
@@ -115,6 +123,8 @@ class JobRecord(Contract):
     id: str
     kind: JobKind = JobKind.RUN
     owner: str = Field(description="owner of the key that submitted it")
+    key_id: str = Field("", description='id of that key; "" for one of an older version, or without a key')
+    quotas: Quotas = Field(default_factory=Quotas)
     submission: Submission
     recipe: Recipe | None = Field(None, description="the version that was active at submission")
 

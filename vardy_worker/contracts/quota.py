@@ -15,6 +15,9 @@ from vardy_worker.contracts.base import INT_SAFE_MAX, Contract
 
 MICRO_USD = 1_000_000
 """Millionths in a dollar."""
+DAY_SECONDS = 86_400
+JOBS_RETRY_SECONDS = 5
+"""When to try again what was one job too many at once."""
 
 Rate = Annotated[int, Field(ge=0, le=1_000_000)]
 """Requests of a minute. Above the highest a request has less than 60 µs, and no ceiling is meant."""
@@ -58,6 +61,20 @@ class Quotas(Contract):
     key: Quota = Field(default_factory=Quota)
     user: Quota = Field(default_factory=Quota)
 
+    def of(self, of: QuotaOf) -> Quota:
+        """Those of the key, or of the person."""
+        return self.key if of is QuotaOf.KEY else self.user
+
+    def ceilings(self) -> Quotas:
+        """These without rates, which hold for requests and not for jobs."""
+        no_rate = {"requests_per_minute": 0}
+        return Quotas(key=self.key.model_copy(update=no_rate), user=self.user.model_copy(update=no_rate))
+
+    @property
+    def limit_days(self) -> bool:
+        """Whether a call of a model can be one too many."""
+        return any(quota.tokens_per_day or quota.cost_usd_per_day for quota in (self.key, self.user))
+
 
 class Used(Contract):
     """What a key or a person uses: jobs at once now, tokens and money since the day began."""
@@ -67,13 +84,39 @@ class Used(Contract):
     cost_usd: float = 0
 
 
+class Spent(Contract):
+    """Tokens and money, in whole numbers, so that what many jobs spent adds up exactly."""
+
+    tokens: int = 0
+    micro_usd: int = 0
+
+
 class QuotaExceeded(Contract):
-    """One ceiling that is reached. `limit` is the name of a field of `Quota`."""
+    """One ceiling that is reached. `limit` is the name of a field of `Quota`.
+
+    `retry_after_seconds` is the time to the end of the day; of jobs at once nobody knows
+    when one ends, and it is a few seconds.
+    """
 
     of: QuotaOf
     limit: str
     maximum: float
     used: float
+    retry_after_seconds: int
+
+    @property
+    def sentence(self) -> str:
+        """The same in words; of a day also when it ends."""
+        whose = "The key" if self.of is QuotaOf.KEY else "The person"
+        if self.limit == "jobs_max":
+            return f"{whose} may have {self.maximum:,.0f} jobs at once, and {self.used:,.0f} have not ended yet."
+        if self.limit == "tokens_per_day":
+            what, used = f"{self.maximum:,.0f} tokens", f"{self.used:,.0f}"
+        else:
+            what, used = f"{self.maximum:,g} US dollars", f"{self.used:,g}"
+        minutes = -(-self.retry_after_seconds // 60)
+        ends = f"the next day begins at 00:00 UTC, in {minutes // 60} h {minutes % 60} min"
+        return f"{whose} may spend {what} of model calls a day, and {used} are spent; {ends}."
 
 
 class RateExceeded(Contract):

@@ -149,8 +149,11 @@ class JobStore(Protocol):
 
     def submit(
         self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int, audit: Sequence[AuditNote] = ()
-    ) -> Submitted | Replayed | KeyReused:
-        """Stores a new `QUEUED` job, its first event, index entries, due time and audit entries, in one step."""
+    ) -> Submitted | Replayed | KeyReused | QuotaExceeded:
+        """Stores a new `QUEUED` job, its first event, index entries, due time and audit entries, in one step.
+
+        Unless one of its `quotas` is reached; an idempotency key that was used before comes first.
+        """
 
     def submitted_under(self, claim: IdempotencyClaim) -> Replayed | KeyReused | None:
         """What `submit` would answer for a key that was used before; None for one that was not."""
@@ -240,10 +243,24 @@ class JobStore(Protocol):
         """
 
     def erase_user_totals(self, user: str, *, audit: Sequence[AuditNote] = ()) -> bool:
-        """Forgets what a user's plans did; False when nothing was known, and then nothing is noted.
+        """Forgets what a user's plans did and what the user spent; False when nothing was known.
 
-        Plans under way are not corrected later. The audit entries are appended to the chain of
+        Then nothing is noted. Plans under way are not corrected later. The audit entries are appended to the chain of
         settings in the same step.
+        """
+
+    def used(self, of: QuotaOf, id_: str) -> Used:
+        """What a key or a person uses: unsettled jobs, tokens and money since the day began.
+
+        A change that writes a job's `usage` adds what is new in it, in the same step, to the
+        day of its key and to that of its person.
+        """
+
+    def exceeded(self, job: JobRecord) -> QuotaExceeded | None:
+        """The ceiling of a day that leaves nothing for another call of a model; None when none does.
+
+        What `job.usage` says beyond what was written counts, too. A job without such a
+        ceiling costs no round trip.
         """
 
     def server_now_ms(self) -> int:

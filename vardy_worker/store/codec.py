@@ -16,8 +16,9 @@ from vardy_worker.contracts.erasure import may_be_erased
 from vardy_worker.contracts.errors import RecordTooNew
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.job import SCHEMA, JobRecord, JobSummary
+from vardy_worker.contracts.quota import QuotaOf
 from vardy_worker.contracts.status import UNSETTLED, WAITING_FOR_PEOPLE, Status, can_move
-from vardy_worker.store.keys import index_names, status_index
+from vardy_worker.store.keys import account, index_names, status_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,7 +34,7 @@ LIVE: Final = UNSETTLED | WAITING_FOR_PEOPLE
 _KEPT_BY_STORE: Final = frozenset(
     {"id", "version", "fence", "deliveries", "lease_until_ms", "worker", "status", "erased_at_ms"}
 )
-_FIXED: Final = frozenset({"schema_", "kind", "owner", "created_at_ms", "effects"})
+_FIXED: Final = frozenset({"schema_", "kind", "owner", "key_id", "quotas", "created_at_ms", "effects"})
 _SETTABLE: Final = frozenset(JobRecord.model_fields) - _KEPT_BY_STORE - _FIXED
 
 # Scripts and listings read these, so they are stored even at their defaults.
@@ -118,6 +119,8 @@ def encode_record(record: JobRecord) -> dict[str, bytes]:
         fields |= _derived(name, value)
     if record.is_erased:
         fields["_effects_total"] = dump_json(len(record.effects))
+    else:
+        fields["_accounts"] = " ".join(record_accounts(record).values()).encode()
     fields["_indexes"] = dump_json(record_indexes(record))
     return fields
 
@@ -126,6 +129,12 @@ def record_indexes(record: JobRecord) -> tuple[str, ...]:
     """Names of the indexes that a job stays in for life."""
     submission = record.submission
     return index_names(kind=record.kind, owner=record.owner, user=submission.user.id, recipe=submission.recipe)
+
+
+def record_accounts(record: JobRecord) -> dict[QuotaOf, str]:
+    """Names of the accounts that a job is counted on: its key's, where it has one, and its person's."""
+    user = {QuotaOf.USER: account(QuotaOf.USER, record.submission.user.id)}
+    return user if not record.key_id else {QuotaOf.KEY: account(QuotaOf.KEY, record.key_id), **user}
 
 
 def submit_indexes(record: JobRecord) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ from vardy_worker.store.codec import (
 from vardy_worker.store.cursor import make_cursor, read_cursor
 from vardy_worker.store.events import event_place, tells_status
 from vardy_worker.store.keys import status_index
+from vardy_worker.store.memory_accounts import MemoryAccounts
 from vardy_worker.store.memory_audit import MemoryAuditTrail
 from vardy_worker.store.memory_totals import MemoryTotals
 
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.audit import AuditNote
     from vardy_worker.contracts.job import ConsoleRecord, JobFilter, JobRecord
     from vardy_worker.contracts.journal import EffectRecord, JournalEntry
+    from vardy_worker.contracts.quota import QuotaExceeded, QuotaOf, Used
     from vardy_worker.contracts.totals import CountedPlan, EffectTotals
     from vardy_worker.ports import Change, Clock, IdempotencyClaim
 
@@ -100,6 +102,7 @@ class MemoryJobStore:
         self._next_rebuild_ms = 0
         self._claims: dict[tuple[str, str], tuple[str, str, int]] = {}
         self._totals = MemoryTotals(clock)
+        self._accounts = MemoryAccounts(clock)
         self._listeners: list[Callable[[str], None]] = []
 
     def on_change(self, listener: Callable[[str], None]) -> None:
@@ -109,7 +112,7 @@ class MemoryJobStore:
 
     def submit(
         self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int, audit: Sequence[AuditNote] = ()
-    ) -> Submitted | Replayed | KeyReused:
+    ) -> Submitted | Replayed | KeyReused | QuotaExceeded:
         """See `JobStore.submit`."""
         if record.status is not Status.QUEUED:
             msg = f"a new job is QUEUED, not {record.status}"
@@ -118,15 +121,16 @@ class MemoryJobStore:
         with self._lock:
             if self._job(record.id):
                 return Submitted(record.id)
+            answer = (self._submitted_under(claim) if claim else None) or self._accounts.refusal(record)
+            if answer is not None:
+                return answer
             if claim:
-                earlier = self._submitted_under(claim)
-                if earlier:
-                    return earlier
                 until_ms = self._clock.now_ms() + claim.keep_seconds * 1000
                 self._claims[claim.scope, claim.key] = (record.id, claim.body_sha256, until_ms)
             self._jobs[record.id] = job = _Job(fields, frozenset(record_indexes(record)))
             job.tell(record.status, record.created_at_ms)
             self._due[record.id] = due_at_ms
+            self._accounts.open(record)
             self.audit.append(record.id, audit, before=None, after=AuditState(status=record.status, version=1))
             return Submitted(record.id)
 
@@ -195,6 +199,9 @@ class MemoryJobStore:
             job.expires_at_ms = self._clock.now_ms() + change.retain_seconds * 1000
         elif change.retain_seconds == 0 or change.to in LIVE:
             job.expires_at_ms = None
+        self._accounts.move(change.job_id, job.status)
+        if "usage" in change.set:
+            self._accounts.spend(change.job_id, change.set["usage"])
         if change.correction is not None:
             self._totals.correct(change.correction)
 
@@ -282,6 +289,7 @@ class MemoryJobStore:
                 encode_event(erased_event(decode_event(place, line))) for place, line in enumerate(job.events, start=1)
             ]
             job.console = None
+            self._accounts.forget(job_id)
             self.audit.erase_texts(job_id)
             self.audit.append(job_id, audit, before=before, after=job.state)
             self._tell(job_id)
@@ -417,6 +425,16 @@ class MemoryJobStore:
                 self.audit.append(SETTINGS, audit, before=None, after=None)
             return erased
 
+    def used(self, of: QuotaOf, id_: str) -> Used:
+        """See `JobStore.used`."""
+        with self._lock:
+            return self._accounts.used(of, id_)
+
+    def exceeded(self, job: JobRecord) -> QuotaExceeded | None:
+        """See `JobStore.exceeded`."""
+        with self._lock:
+            return self._accounts.exceeded(job)
+
     def server_now_ms(self) -> int:
         """See `JobStore.server_now_ms`."""
         return self._clock.now_ms()
@@ -428,6 +446,7 @@ class MemoryJobStore:
         job = self._jobs.get(job_id)
         if job and job.expires_at_ms is not None and job.expires_at_ms <= self._clock.now_ms():
             del self._jobs[job_id]
+            self._accounts.forget(job_id)
             return None
         return job
 

@@ -40,6 +40,7 @@ from vardy_worker.store.codec import (
 from vardy_worker.store.connection import translated
 from vardy_worker.store.events import event_place, tells_status
 from vardy_worker.store.keys import Keys, status_index
+from vardy_worker.store.redis_accounts import RedisAccounts
 from vardy_worker.store.redis_audit import AuditWriter, until_unmoved
 from vardy_worker.store.redis_due import RedisDue
 from vardy_worker.store.redis_erasure import RedisErasure
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.audit import AuditNote
     from vardy_worker.contracts.events import Event
     from vardy_worker.contracts.job import JobFilter, JobPage, JobRecord
+    from vardy_worker.contracts.quota import QuotaExceeded, QuotaOf, Used
     from vardy_worker.contracts.totals import CountedPlan, EffectTotals
     from vardy_worker.ports import IdempotencyClaim
     from vardy_worker.store.scripts import Arg
@@ -90,6 +92,7 @@ class RedisJobStore:
         self._due = RedisDue(self._keys, self._scripts)
         self._listing = RedisListing(self._keys, self._scripts)
         self._totals = RedisTotals(client, self._keys, self._scripts, self._audit)
+        self._accounts = RedisAccounts(self._keys, self._scripts)
         self._job_prefix = self._keys.job("")
 
     @property
@@ -99,7 +102,7 @@ class RedisJobStore:
 
     def submit(
         self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int, audit: Sequence[AuditNote] = ()
-    ) -> Submitted | Replayed | KeyReused:
+    ) -> Submitted | Replayed | KeyReused | QuotaExceeded:
         """See `JobStore.submit`."""
         if record.status is not Status.QUEUED:
             msg = f"a new job is QUEUED, not {record.status}"
@@ -113,6 +116,7 @@ class RedisJobStore:
             claim.body_sha256 if claim else "",
             claim.keep_seconds * 1000 if claim else 0,
             self._job_prefix,
+            *self._accounts.of_submission(record),
             len(indexes),
             *indexes,
         ]
@@ -122,13 +126,15 @@ class RedisJobStore:
         entries = self._audit.of_new_job(record.id, audit)
         own_keys = [self._keys.job(record.id), self._keys.due, claim_key, self._keys.events(record.id)]
         submit_keys = [*own_keys, *entries.keys]
-        outcome, job_id = self._scripts.run_safely("submit", submit_keys, [*args, entries.arg], fsync=False)
+        outcome, *told = self._scripts.run_safely("submit", submit_keys, [*args, entries.arg], fsync=False)
+        if outcome == b"exceeded":
+            return self._accounts.refusal(record, *told)
         kinds: dict[bytes, type[Submitted | Replayed | KeyReused]] = {
             b"submitted": Submitted,
             b"replayed": Replayed,
             b"key_reused": KeyReused,
         }
-        return kinds[outcome](job_id.decode())
+        return kinds[outcome](told[0].decode())
 
     def submitted_under(self, claim: IdempotencyClaim) -> Replayed | KeyReused | None:
         """See `JobStore.submitted_under`."""
@@ -222,6 +228,7 @@ class RedisJobStore:
             KEEP_MS,
             change.correction.era if change.correction else "",
             "1" if tells_status(change) else "",
+            *self._accounts.of_change(change),
         ]
         for field, value in fields.items():
             args += (field, value)
@@ -353,6 +360,14 @@ class RedisJobStore:
     def erase_user_totals(self, user: str, *, audit: Sequence[AuditNote] = ()) -> bool:
         """See `JobStore.erase_user_totals`."""
         return self._totals.erase(user, audit)
+
+    def used(self, of: QuotaOf, id_: str) -> Used:
+        """See `JobStore.used`."""
+        return self._accounts.used(of, id_)
+
+    def exceeded(self, job: JobRecord) -> QuotaExceeded | None:
+        """See `JobStore.exceeded`."""
+        return self._accounts.exceeded(job)
 
     def server_now_ms(self) -> int:
         """See `JobStore.server_now_ms`."""

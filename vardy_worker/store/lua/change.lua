@@ -16,11 +16,14 @@
 --     [14] [15] [16] [17] numbers of fields, effects, journal entries, events
 --     [18] JSON of a correction  [19] keep it for (ms)  [20] era of the totals that it corrects: where
 --     they were erased since, it is not kept  [21] "1" when the events tell of the new status
+--     [22] prefix of accounts  [23] "1" when the new status is unsettled
+--     [24] [25] tokens and micro-dollars that the job has spent by now, or ""
 --     then pairs of field and JSON, pairs of position and JSON, JSON entries, JSON events
 --     The last keys and the last argument: see `include/audit`; the state is "STATUS version".
 -- Result: {"changed", version} | {"conflict", status, version, fence, who asked to cancel (JSON)} | {"missing"}
 --     | {"moved"}
 
+-- include: accounts
 -- include: audit
 -- include: send
 -- include: tell
@@ -28,7 +31,8 @@
 local job = KEYS[1]
 local token, id, prefix = ARGV[1], ARGV[2], ARGV[3]
 
-local now = redis.call('HMGET', job, 'status', 'version', 'fence', 'created_at_ms', 'cancel_requested_by', '_receipts')
+local now = redis.call('HMGET', job, 'status', 'version', 'fence', 'created_at_ms', 'cancel_requested_by', '_receipts',
+  '_accounts', '_spent')
 if not now[1] then
   return {'missing'}
 end
@@ -57,7 +61,7 @@ receipts = string.sub(receipts .. ' ' .. token .. '=' .. version, -tonumber(ARGV
 redis.call('HSET', job, 'version', version, '_receipts', receipts)
 local fields, effects = 2 * tonumber(ARGV[14]), 2 * tonumber(ARGV[15])
 local entries, events = tonumber(ARGV[16]), tonumber(ARGV[17])
-local at = 22
+local at = 26
 send('HSET', job, at, fields)
 send('HSET', KEYS[2], at + fields, effects)
 send('RPUSH', KEYS[3], at + fields + effects, entries)
@@ -68,6 +72,7 @@ if to ~= '' and to ~= status then
   redis.call('HSET', job, 'status', '"' .. to .. '"')
   redis.call('ZREM', prefix .. 'status:' .. status, id)
   redis.call('ZADD', prefix .. 'status:' .. to, now[4], id)
+  account_job(ARGV[23] == '1' and 'SADD' or 'SREM', ARGV[22], now[7], id)
   if ARGV[21] ~= '1' then
     local time = redis.call('TIME')
     tell_status(KEYS[4], to, string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000)))
@@ -75,6 +80,10 @@ if to ~= '' and to ~= status then
 end
 if ARGV[10] == '1' then
   redis.call('HSET', job, 'lease_until_ms', 0, 'deliveries', 0, 'worker', '""')
+end
+
+if ARGV[24] ~= '' then
+  account_spending(job, ARGV[22], now[7], now[8], ARGV[24], ARGV[25])
 end
 
 if KEYS[9] ~= '' and redis.call('HGET', KEYS[10], '_era') == ARGV[20] then
