@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Header, Request
 from fastapi.security import HTTPBearer
@@ -11,6 +11,11 @@ from starlette.concurrency import run_in_threadpool
 
 from vardy_api.operations.caller import Caller
 from vardy_api.operations.facade import Operations
+from vardy_worker.contracts.errors import RequestError
+from vardy_worker.contracts.user import Scope
+
+if TYPE_CHECKING:
+    from starlette.datastructures import Headers
 
 _bearer = HTTPBearer(
     scheme_name="ApiKey",
@@ -29,18 +34,41 @@ async def operations(request: Request) -> Operations:
 UseCases = Annotated[Operations, Depends(operations)]
 
 
+def bearer_token(headers: Headers) -> str:
+    """The token of the one header Authorization; "" without one, or with another scheme.
+
+    Raises `RequestError` `auth.invalid` for several: a proxy, and whoever reads the log of one,
+    may have taken another of them than Vardy would.
+    """
+    given = headers.getlist("authorization")
+    if len(given) > 1:
+        raise RequestError("Send the header Authorization once.", code="auth.invalid")
+    scheme, _, token = "".join(given).strip().partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def _admitted(use: Operations, token: str) -> Caller:
+    """The caller behind a token; one request more of its key. In a thread, as both ask the store."""
+    caller = use.authentication.authenticate(token)
+    use.quotas.admit(caller)
+    return caller
+
+
 async def _caller(
     request: Request,
     use: UseCases,
     _: Annotated[object, Depends(_bearer)],
     vardy_via: Annotated[str, Header(description="`cli` for a request of the command line.")] = "api",
 ) -> Caller:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    caller = await run_in_threadpool(
-        use.authentication.authenticate, token.strip() if scheme.lower() == "bearer" else ""
-    )
+    caller = await run_in_threadpool(_admitted, use, bearer_token(request.headers))
     via = "cli" if vardy_via.strip().lower() == "cli" else "api"
     return replace(caller, via=via, address=request.client.host if request.client else "")
+
+
+async def require_operator(request: Request, use: Operations) -> None:
+    """Raises `RequestError` unless the request has a valid key with `operate` or `admin`."""
+    caller = await run_in_threadpool(_admitted, use, bearer_token(request.headers))
+    caller.need(Scope.OPERATE, Scope.ADMIN)
 
 
 Authenticated = Annotated[Caller, Depends(_caller)]

@@ -67,7 +67,7 @@ class Scope(StrEnum):
 class FormerSecret(Contract):
     """The secret that a rotation replaced, which still works for a while."""
 
-    sha256: str
+    sha256: str = Field(repr=False)
     until_ms: int
 
 
@@ -80,7 +80,7 @@ class ApiKey(Contract):
 
     id: str
     owner: str
-    secret_sha256: str
+    secret_sha256: str = Field(repr=False)
     scopes: tuple[Scope, ...]
     person: User | None = None
     created_at_ms: int
