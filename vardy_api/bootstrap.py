@@ -26,6 +26,7 @@ from vardy_worker.store.redis_documents import RedisDocuments
 from vardy_worker.store.redis_jobs import RedisJobStore
 from vardy_worker.store.redis_key_uses import RedisKeyUses
 from vardy_worker.store.redis_presence import RedisPresence
+from vardy_worker.store.redis_rates import RedisRates
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -55,6 +56,7 @@ def build_api(settings: Settings) -> Api:
         store=RedisJobStore(client, settings.namespace, replicas=settings.journal_replicas),
         documents=documents,
         key_uses=RedisKeyUses(client, settings.namespace),
+        rates=RedisRates(client, settings.namespace),
         audit=RedisAuditTrail(client, settings.namespace),
         presence=RedisPresence(client, settings.namespace),
         feed=feed,

@@ -122,6 +122,7 @@ class ApiWorld:
             documents=self.documents,
             key_uses=MemoryKeyUses(),
             audit=self.trail,
+            rates=self.store.rates,
             presence=self.presence,
             feed=MemoryChangeFeed(self.store),
             queue=self.queue,

@@ -39,6 +39,7 @@ from vardy_worker.store.memory_documents import MemoryDocuments, MemoryPresence
 from vardy_worker.store.memory_judge_cache import MemoryJudgeCache
 from vardy_worker.store.memory_key_uses import MemoryKeyUses
 from vardy_worker.store.memory_queue import MemoryQueue
+from vardy_worker.store.memory_rates import MemoryRates
 from vardy_worker.store.redis_audit import RedisAuditTrail
 from vardy_worker.testing.one_by_one import OneByOne
 
@@ -313,6 +314,7 @@ class Life:
                 store=process.port(self.store),
                 documents=self.documents,
                 key_uses=MemoryKeyUses(),
+                rates=MemoryRates(self.clock),
                 audit=self.ground.audit,
                 presence=self.presence,
                 # Nobody waits.

@@ -39,6 +39,24 @@ class HttpMetrics:
             registry=self.registry,
         )
 
+        self._ceilings = Counter(
+            "vardy_ceilings_reached",
+            "Requests refused for a ceiling of a key or a person.",
+            ("of", "limit"),
+            registry=self.registry,
+        )
+        self._refused = Counter(
+            "vardy_http_refused", "Requests refused before any route saw them.", ("code",), registry=self.registry
+        )
+
+    def refused(self, code: str) -> None:
+        """Records one refusal of the server's own, by its problem code."""
+        self._refused.labels(code).inc()
+
+    def ceiling_reached(self, of: str, limit: str) -> None:
+        """Records one request that was refused for a ceiling of a key or of a person."""
+        self._ceilings.labels(of, limit).inc()
+
     def observe(self, *, method: str, route: str, status: int, seconds: float) -> None:
         """Records one request. `route` is the route's template, so that ids make no new series."""
         known = method if method in {"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"} else "other"

@@ -32,6 +32,8 @@ MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = "2"
 PROBLEMS_SHOWN_MAX = 50
 
+CEILING_REACHED = frozenset({"rate.limited", "quota.exceeded"})
+
 log = get_logger(__name__)
 
 
@@ -65,9 +67,14 @@ def problem_response(document: Problem, headers: Mapping[str, str] | None = None
     """The answer that carries a problem document."""
     return Response(
         document.model_dump_json(exclude_none=True),
+    after = document.details.get("retry_after_seconds")
         status_code=document.status,
         media_type=MEDIA_TYPE,
-        headers={**_HEADERS.get(document.code, {}), **(headers or {})},
+        headers={
+            **_HEADERS.get(document.code, {}),
+            **({} if after is None else {"Retry-After": str(after)}),
+            **(headers or {}),
+        },
     )
 
 
@@ -124,7 +131,9 @@ def routing_problem(error: HTTPException, request: Request) -> Problem:
 def install_problem_handlers(app: FastAPI) -> None:
     """Turns every exception that is expected into its problem document."""
 
-    async def on_vardy_error(_: Request, error: Exception) -> Response:
+    async def on_vardy_error(request: Request, error: Exception) -> Response:
+        if isinstance(error, VardyError) and error.code in CEILING_REACHED:
+            request.app.state.metrics.ceiling_reached(error.details["of"], error.details["limit"])
         return problem_response(problem_of(error) if isinstance(error, VardyError) else unexpected(error))
 
     async def on_validation(_: Request, error: Exception) -> Response:
@@ -143,7 +152,15 @@ def install_problem_handlers(app: FastAPI) -> None:
 
 def problem_responses(*codes: str) -> dict[int | str, dict[str, Any]]:
     """The error answers of a route for OpenAPI: those named, and those that every route can give."""
-    everywhere = ("auth.missing", "auth.invalid", "auth.scope", "request.invalid", "service.unavailable", "internal")
+    everywhere = (
+        "auth.missing",
+        "auth.invalid",
+        "auth.scope",
+        "request.invalid",
+        "rate.limited",
+        "service.unavailable",
+        "internal",
+    )
     by_status: dict[int | str, dict[str, Any]] = {}
     for code in dict.fromkeys((*codes, *everywhere)):
         status, title = PROBLEMS[code]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter, Body, Query
 from starlette.responses import Response
 
 from vardy_api.http import examples
@@ -13,8 +13,18 @@ from vardy_api.http.auth import Authenticated, UseCases
 from vardy_api.http.json_body import JsonRoute
 from vardy_api.http.paging import LIMIT_DEFAULT, Cursor, PageLimit
 from vardy_api.http.problems import problem_responses
-from vardy_api.shapes import KeyChange, KeyCreate, KeyList, KeyRotate, KeyView, NewKeyView, QueuesView, key_view
-from vardy_worker.contracts.user import Scope
+from vardy_api.shapes import (
+    KeyChange,
+    KeyCreate,
+    KeyList,
+    KeyRotate,
+    KeyView,
+    NewKeyView,
+    QueuesView,
+    UsageView,
+    key_view,
+)
+from vardy_worker.contracts.user import AskedId, Scope
 
 if TYPE_CHECKING:
     from vardy_worker.contracts.user import ApiKey
@@ -111,6 +121,30 @@ def revoke_key(use: UseCases, caller: Authenticated, key_id: str) -> Response:
 def _with_secret(key: ApiKey, token: str, *, status: int) -> Response:
     shown = NewKeyView(**key_view(key).model_dump(), key=token)
     return body(shown, status=status, headers={"Cache-Control": "no-store"})
+
+
+@router.get(
+    "/usage",
+    response_model=UsageView,
+    summary="Read what a key and a person use",
+    responses=problem_responses("auth.person", "key.not_found"),
+)
+def read_usage(
+    use: UseCases,
+    caller: Authenticated,
+    *,
+    user: Annotated[
+        AskedId | None, Query(min_length=1, max_length=200, description="Id of a person; by default the key's.")
+    ] = None,
+    key: Annotated[
+        str | None, Query(min_length=1, max_length=200, description="Id of another key; needs `admin`.")
+    ] = None,
+) -> Response:
+    """Ceilings of the key that asks and of its person, and what is used of them today and now.
+
+    A key that is bound to a person sees other people with `operate` or `admin` alone.
+    """
+    return body(use.quotas.usage(caller, user=user, key_id=key))
 
 
 @router.get("/queues", response_model=QueuesView, summary="Read queues and workers", responses=problem_responses())

@@ -37,7 +37,14 @@ IdempotencyKey = Annotated[
 Prefer = Annotated[str | None, Header(description="`wait=N`: wait up to N (at most 60) seconds for the job to settle.")]
 
 
-_PROBLEMS = ("request.malformed", "request.too_large", "auth.person", "idempotency.mismatch", "idempotency.in_flight")
+_PROBLEMS = (
+    "request.malformed",
+    "request.too_large",
+    "auth.person",
+    "idempotency.mismatch",
+    "idempotency.in_flight",
+    "quota.exceeded",
+)
 _SETTLED: dict[int | str, dict[str, Any]] = {
     200: {"model": JobView, "description": "With `Prefer: wait=N`: the job settled in time."}
 }

@@ -16,6 +16,7 @@ from vardy_api.operations.jobs import JobOperations
 from vardy_api.operations.keys import KeyOperations
 from vardy_api.operations.programs import ProgramOperations
 from vardy_api.operations.prompts import PromptOperations
+from vardy_api.operations.quotas import QuotaOperations
 from vardy_api.operations.recipes import RecipeOperations
 from vardy_api.operations.rule_tests import RuleTestOperations
 from vardy_api.operations.rules import RuleOperations
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         KeyUses,
         Presence,
         Queue,
+        Rates,
         RuleEngine,
     )
     from vardy_worker.settings import Settings
@@ -45,6 +47,7 @@ class Ports:
     store: JobStore
     documents: Documents
     key_uses: KeyUses
+    rates: Rates
     audit: AuditTrail
     presence: Presence
     feed: ChangeFeed
@@ -70,6 +73,7 @@ class Operations:
     prompts: PromptOperations
     authentication: Authentication
     keys: KeyOperations
+    quotas: QuotaOperations
     audit: AuditOperations
     service: ServiceOperations
 
@@ -80,6 +84,8 @@ def make_operations(ports: Ports, settings: Settings) -> Operations:
     catalogue = CatalogueReader(ports.documents)
     jobs = JobOperations(ports.store, ports.feed, ports.clock, retain_seconds=retain_seconds)
     changes = Changes(ports.store, ports.queue, jobs)
+    keys = KeyOperations(ports.documents, ports.clock)
+    quotas = QuotaOperations(ports.rates, ports.store, keys, ports.clock, deployment=settings.quotas)
     return Operations(
         jobs=jobs,
         submit=SubmitOperations(
@@ -89,6 +95,7 @@ def make_operations(ports: Ports, settings: Settings) -> Operations:
             catalogue=catalogue,
             jobs=jobs,
             changes=changes,
+            quotas=quotas,
             limits=settings.limits,
         ),
         decisions=DecisionOperations(
@@ -112,7 +119,8 @@ def make_operations(ports: Ports, settings: Settings) -> Operations:
         catalogue=catalogue,
         prompts=PromptOperations(catalogue, settings.limits),
         authentication=Authentication(ports.documents, ports.key_uses, ports.clock),
-        keys=KeyOperations(ports.documents, ports.clock),
+        keys=keys,
+        quotas=quotas,
         audit=AuditOperations(ports.audit, ports.clock, keep_seconds=settings.audit_retention_seconds),
         service=ServiceOperations(ports.store, ports.queue, ports.presence, ports.clock),
     )

@@ -18,7 +18,7 @@ from vardy_worker.contracts.functions import Catalogue, FunctionKind
 from vardy_worker.contracts.ids import new_job_id
 from vardy_worker.contracts.job import JobKind, JobRecord, Submission
 from vardy_worker.contracts.limits import Limits
-from vardy_worker.contracts.quota import QuotaExceeded
+from vardy_worker.contracts.quota import QuotaExceeded, RateExceeded
 from vardy_worker.contracts.status import Stage
 from vardy_worker.contracts.user import Scope
 from vardy_worker.documents import read_recipe
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from vardy_api.operations.catalogue import CatalogueReader
     from vardy_api.operations.changes import Changes
     from vardy_api.operations.jobs import JobOperations
+    from vardy_api.operations.quotas import QuotaOperations
     from vardy_worker.contracts.base import JsonObject
     from vardy_worker.contracts.recipe import Recipe
     from vardy_worker.contracts.user import User
@@ -61,6 +62,7 @@ class SubmitOperations:
         catalogue: CatalogueReader,
         jobs: JobOperations,
         changes: Changes,
+        quotas: QuotaOperations,
         limits: Limits,
     ) -> None:
         self._store = store
@@ -69,6 +71,7 @@ class SubmitOperations:
         self._catalogue = catalogue
         self._jobs = jobs
         self._changes = changes
+        self._quotas = quotas
         self._limits = limits
         self._in_flight = InFlight()
 
@@ -76,7 +79,7 @@ class SubmitOperations:
         """Stores and publishes a `run` job.
 
         Raises `RequestError`: `auth.scope`, `request.invalid`, `recipe.not_found`,
-        `idempotency.mismatch`, `idempotency.in_flight`, `quota.exceeded`.
+        `idempotency.mismatch`, `idempotency.in_flight`, `rate.limited`, `quota.exceeded`.
         """
         return self._accept(caller, JobKind.RUN, submission, idempotency_key)
 
@@ -110,12 +113,13 @@ class SubmitOperations:
             if earlier is None:
                 raise
             return self._again(caller, earlier)
-        now_ms = self._clock.now_ms()
+        now_ms, quotas = self._clock.now_ms(), self._quotas.of(caller)
         record = JobRecord(
             id=new_job_id(),
             kind=kind,
             owner=caller.key.owner,
             key_id=caller.key.id,
+            quotas=quotas.ceilings(),
             submission=submission,
             recipe=recipe,
             # What the worker will begin with; shown once it runs.
@@ -129,10 +133,15 @@ class SubmitOperations:
             origin=caller.origin,
             details=_what(record),
         )
-        stored = self._store.submit(record, claim, due_at_ms=now_ms + PUBLISH_GRACE_MS, audit=[noted])
-        if isinstance(stored, QuotaExceeded):
-            details = stored.model_dump(mode="json")
-            raise RequestError(f"{stored.sentence} The job was not taken.", code="quota.exceeded", details=details)
+        stored = self._store.submit(
+            record,
+            claim,
+            due_at_ms=now_ms + PUBLISH_GRACE_MS,
+            per_minute=quotas.user.requests_per_minute,
+            audit=[noted],
+        )
+        if isinstance(stored, QuotaExceeded | RateExceeded):
+            raise self._quotas.refusal(caller, stored)
         if not isinstance(stored, Submitted):
             return self._again(caller, stored)
         self._changes.publish("run", record.id)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.events import Event
     from vardy_worker.contracts.job import ConsoleRecord, JobFilter, JobPage, JobRecord
     from vardy_worker.contracts.journal import EffectRecord, JournalEntry
-    from vardy_worker.contracts.quota import QuotaExceeded, QuotaOf, Used
+    from vardy_worker.contracts.quota import QuotaExceeded, QuotaOf, RateExceeded, Used
     from vardy_worker.contracts.status import Status
     from vardy_worker.contracts.totals import CountedPlan, EffectTotals, TotalsCorrection
 
@@ -148,11 +148,19 @@ class JobStore(Protocol):
     """
 
     def submit(
-        self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int, audit: Sequence[AuditNote] = ()
-    ) -> Submitted | Replayed | KeyReused | QuotaExceeded:
+        self,
+        record: JobRecord,
+        claim: IdempotencyClaim | None,
+        *,
+        due_at_ms: int,
+        per_minute: int = 0,
+        audit: Sequence[AuditNote] = (),
+    ) -> Submitted | Replayed | KeyReused | QuotaExceeded | RateExceeded:
         """Stores a new `QUEUED` job, its first event, index entries, due time and audit entries, in one step.
 
-        Unless one of its `quotas` is reached; an idempotency key that was used before comes first.
+        Unless one of its `quotas` is reached, or so many jobs of a minute were submitted for
+        its person, where `per_minute` is not 0; see `Rates`. An idempotency key that was used
+        before comes first.
         """
 
     def submitted_under(self, claim: IdempotencyClaim) -> Replayed | KeyReused | None:

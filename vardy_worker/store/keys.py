@@ -154,7 +154,7 @@ class Keys:
     # --- rates -----------------------------------------------------------------------
 
     def rate(self, of: str, name: str) -> str:
-        """String with a time to live: when the bucket of a key or person is full again. Hashed, as ids are free text."""
+        """String with a time to live: when the bucket of a key or person is full. Hashed, as ids are free text."""
         return f"{self.namespace}:rate:{of}:{hashlib.sha256(name.encode()).hexdigest()}"
 
     # --- totals of users --------------------------------------------------------------

@@ -11,6 +11,7 @@ from vardy_worker.contracts.audit import SETTINGS, AuditState
 from vardy_worker.contracts.erasure import erased_entry, erased_event, erased_record
 from vardy_worker.contracts.events import Event
 from vardy_worker.contracts.job import SCHEMA, JobPage
+from vardy_worker.contracts.quota import QuotaOf
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import (
     KEEP,
@@ -44,6 +45,7 @@ from vardy_worker.store.keys import status_index
 from vardy_worker.store.memory_accounts import MemoryAccounts
 from vardy_worker.store.memory_audit import MemoryAuditTrail
 from vardy_worker.store.memory_totals import MemoryTotals
+from vardy_worker.store.memory_rates import MemoryRates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.audit import AuditNote
     from vardy_worker.contracts.job import ConsoleRecord, JobFilter, JobRecord
     from vardy_worker.contracts.journal import EffectRecord, JournalEntry
-    from vardy_worker.contracts.quota import QuotaExceeded, QuotaOf, Used
+    from vardy_worker.contracts.quota import QuotaExceeded, RateExceeded, Used
     from vardy_worker.contracts.totals import CountedPlan, EffectTotals
     from vardy_worker.ports import Change, Clock, IdempotencyClaim
 
@@ -105,14 +107,21 @@ class MemoryJobStore:
         self._accounts = MemoryAccounts(clock)
         self._listeners: list[Callable[[str], None]] = []
 
+        self.rates = MemoryRates(clock)
     def on_change(self, listener: Callable[[str], None]) -> None:
         """Calls the listener with the id of every job that changes, in the changing thread."""
         with self._lock:
             self._listeners.append(listener)
 
     def submit(
-        self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int, audit: Sequence[AuditNote] = ()
-    ) -> Submitted | Replayed | KeyReused | QuotaExceeded:
+        self,
+        record: JobRecord,
+        claim: IdempotencyClaim | None,
+        *,
+        due_at_ms: int,
+        per_minute: int = 0,
+        audit: Sequence[AuditNote] = (),
+    ) -> Submitted | Replayed | KeyReused | QuotaExceeded | RateExceeded:
         """See `JobStore.submit`."""
         if record.status is not Status.QUEUED:
             msg = f"a new job is QUEUED, not {record.status}"
@@ -121,7 +130,7 @@ class MemoryJobStore:
         with self._lock:
             if self._job(record.id):
                 return Submitted(record.id)
-            answer = (self._submitted_under(claim) if claim else None) or self._accounts.refusal(record)
+            answer = (self._submitted_under(claim) if claim else None) or self._refusal(record, per_minute)
             if answer is not None:
                 return answer
             if claim:
@@ -136,6 +145,12 @@ class MemoryJobStore:
 
     def submitted_under(self, claim: IdempotencyClaim) -> Replayed | KeyReused | None:
         """See `JobStore.submitted_under`."""
+    def _refusal(self, record: JobRecord, per_minute: int) -> QuotaExceeded | RateExceeded | None:
+        exceeded = self._accounts.refusal(record)
+        if exceeded is not None or not per_minute:
+            return exceeded
+        return self.rates.take(QuotaOf.USER, record.submission.user.id, per_minute)
+
         with self._lock:
             return self._submitted_under(claim)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from vardy_worker.contracts.errors import StoreUnavailable
 from vardy_worker.contracts.job import SCHEMA, ConsoleRecord
 from vardy_worker.contracts.journal import JournalEntry
+from vardy_worker.contracts.quota import QuotaOf, RateExceeded
 from vardy_worker.contracts.status import Status
 from vardy_worker.logs import get_logger
 from vardy_worker.ports import (
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.audit import AuditNote
     from vardy_worker.contracts.events import Event
     from vardy_worker.contracts.job import JobFilter, JobPage, JobRecord
-    from vardy_worker.contracts.quota import QuotaExceeded, QuotaOf, Used
+    from vardy_worker.contracts.quota import QuotaExceeded, Used
     from vardy_worker.contracts.totals import CountedPlan, EffectTotals
     from vardy_worker.ports import IdempotencyClaim
     from vardy_worker.store.scripts import Arg
@@ -101,8 +102,14 @@ class RedisJobStore:
         return self._scripts.fsync
 
     def submit(
-        self, record: JobRecord, claim: IdempotencyClaim | None, *, due_at_ms: int, audit: Sequence[AuditNote] = ()
-    ) -> Submitted | Replayed | KeyReused | QuotaExceeded:
+        self,
+        record: JobRecord,
+        claim: IdempotencyClaim | None,
+        *,
+        due_at_ms: int,
+        per_minute: int = 0,
+        audit: Sequence[AuditNote] = (),
+    ) -> Submitted | Replayed | KeyReused | QuotaExceeded | RateExceeded:
         """See `JobStore.submit`."""
         if record.status is not Status.QUEUED:
             msg = f"a new job is QUEUED, not {record.status}"
@@ -119,18 +126,22 @@ class RedisJobStore:
             *self._accounts.of_submission(record),
             len(indexes),
             *indexes,
+            per_minute,
         ]
         for field, value in encode_record(record).items():
             args += (field, value)
         claim_key = self._keys.idempotency(claim.scope, claim.key) if claim else ""
         entries = self._audit.of_new_job(record.id, audit)
-        own_keys = [self._keys.job(record.id), self._keys.due, claim_key, self._keys.events(record.id)]
+        bucket = self._keys.rate(QuotaOf.USER, record.submission.user.id)
+        own_keys = [self._keys.job(record.id), self._keys.due, claim_key, self._keys.events(record.id), bucket]
         submit_keys = [*own_keys, *entries.keys]
         outcome, *told = self._scripts.run_safely("submit", submit_keys, [*args, entries.arg], fsync=False)
         if outcome == b"exceeded":
             return self._accounts.refusal(record, *told)
         kinds: dict[bytes, type[Submitted | Replayed | KeyReused]] = {
             b"submitted": Submitted,
+        if outcome == b"limited":
+            return RateExceeded(of=QuotaOf.USER, maximum=per_minute, wait_ms=told[0])
             b"replayed": Replayed,
             b"key_reused": KeyReused,
         }

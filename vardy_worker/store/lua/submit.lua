@@ -3,18 +3,21 @@
 -- Safe to send twice: job ids are unique, so a job that exists already is this very call.
 --
 -- KEYS[1] job  [2] due  [3] Idempotency-Key, or "" without one  [4] events
+--     [5] the person's bucket of submissions
 -- ARGV[1] job id  [2] index prefix  [3] created at (ms)  [4] due at (ms)
 --     [5] SHA-256 of the body  [6] keep the Idempotency-Key for (ms)
 --     [7] prefix of job keys  [8] prefix of accounts  [9] its accounts, as in `_accounts`
 --     [10] unsettled statuses as "|A|B|"  [11] number of accounts with a ceiling, then of each its name,
 --     jobs at once, tokens and micro-dollars of a day, where 0 is none
+--     then jobs of a minute that its person may have submitted, where 0 is any number
 --     then the number of indexes, then their names, then pairs of field and JSON
 --     The last keys and the last argument: see `include/audit`; the state is "".
 -- Result: {"submitted", job id} | {"replayed", job id} | {"key_reused", job id} | {"moved"}
---     | {"exceeded", account, ceiling, used, seconds since the epoch}
+--     | {"exceeded", account, ceiling, used, seconds since the epoch} | {"limited", time to wait (ms)}
 
 -- include: accounts
 -- include: audit
+-- include: rate
 -- include: tell
 
 local job, due, claim = KEYS[1], KEYS[2], KEYS[3]
@@ -82,6 +85,12 @@ for _ = 1, tonumber(ARGV[11]) do
     return refusal
   end
   at = at + 4
+end
+local per_minute = tonumber(ARGV[at])
+at = at + 1
+local wait = per_minute > 0 and take_request(KEYS[5], per_minute) or 0
+if wait > 0 then
+  return {'limited', wait}
 end
 
 if claim ~= '' then
