@@ -57,17 +57,19 @@ _HEADERS: Mapping[str, Mapping[str, str]] = {
     "auth.missing": {"WWW-Authenticate": 'Bearer realm="vardy"'},
     "auth.invalid": {"WWW-Authenticate": 'Bearer realm="vardy", error="invalid_token"'},
     "service.unavailable": {"Retry-After": RETRY_AFTER_SECONDS},
+    "service.busy": {"Retry-After": RETRY_AFTER_SECONDS},
     "idempotency.in_flight": {"Retry-After": "1"},
     # What is left of the body is not read, so the connection cannot be used again.
     "request.too_large": {"Connection": "close"},
+    "request.timeout": {"Connection": "close"},
 }
 
 
 def problem_response(document: Problem, headers: Mapping[str, str] | None = None) -> Response:
     """The answer that carries a problem document."""
+    after = document.details.get("retry_after_seconds")
     return Response(
         document.model_dump_json(exclude_none=True),
-    after = document.details.get("retry_after_seconds")
         status_code=document.status,
         media_type=MEDIA_TYPE,
         headers={
