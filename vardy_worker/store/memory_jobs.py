@@ -44,8 +44,8 @@ from vardy_worker.store.events import event_place, tells_status
 from vardy_worker.store.keys import status_index
 from vardy_worker.store.memory_accounts import MemoryAccounts
 from vardy_worker.store.memory_audit import MemoryAuditTrail
-from vardy_worker.store.memory_totals import MemoryTotals
 from vardy_worker.store.memory_rates import MemoryRates
+from vardy_worker.store.memory_totals import MemoryTotals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -105,9 +105,9 @@ class MemoryJobStore:
         self._claims: dict[tuple[str, str], tuple[str, str, int]] = {}
         self._totals = MemoryTotals(clock)
         self._accounts = MemoryAccounts(clock)
+        self.rates = MemoryRates(clock)
         self._listeners: list[Callable[[str], None]] = []
 
-        self.rates = MemoryRates(clock)
     def on_change(self, listener: Callable[[str], None]) -> None:
         """Calls the listener with the id of every job that changes, in the changing thread."""
         with self._lock:
@@ -143,14 +143,14 @@ class MemoryJobStore:
             self.audit.append(record.id, audit, before=None, after=AuditState(status=record.status, version=1))
             return Submitted(record.id)
 
-    def submitted_under(self, claim: IdempotencyClaim) -> Replayed | KeyReused | None:
-        """See `JobStore.submitted_under`."""
     def _refusal(self, record: JobRecord, per_minute: int) -> QuotaExceeded | RateExceeded | None:
         exceeded = self._accounts.refusal(record)
         if exceeded is not None or not per_minute:
             return exceeded
         return self.rates.take(QuotaOf.USER, record.submission.user.id, per_minute)
 
+    def submitted_under(self, claim: IdempotencyClaim) -> Replayed | KeyReused | None:
+        """See `JobStore.submitted_under`."""
         with self._lock:
             return self._submitted_under(claim)
 

@@ -124,9 +124,9 @@ class RedisJobStore:
             claim.keep_seconds * 1000 if claim else 0,
             self._job_prefix,
             *self._accounts.of_submission(record),
+            per_minute,
             len(indexes),
             *indexes,
-            per_minute,
         ]
         for field, value in encode_record(record).items():
             args += (field, value)
@@ -138,10 +138,10 @@ class RedisJobStore:
         outcome, *told = self._scripts.run_safely("submit", submit_keys, [*args, entries.arg], fsync=False)
         if outcome == b"exceeded":
             return self._accounts.refusal(record, *told)
-        kinds: dict[bytes, type[Submitted | Replayed | KeyReused]] = {
-            b"submitted": Submitted,
         if outcome == b"limited":
             return RateExceeded(of=QuotaOf.USER, maximum=per_minute, wait_ms=told[0])
+        kinds: dict[bytes, type[Submitted | Replayed | KeyReused]] = {
+            b"submitted": Submitted,
             b"replayed": Replayed,
             b"key_reused": KeyReused,
         }
