@@ -13,7 +13,7 @@ from tests.support.worlds import job_in, submitted
 from vardy_api.embedded import EmbeddedServer
 from vardy_worker.contracts.errors import StoreUnavailable
 from vardy_worker.contracts.status import Status
-from vardy_worker.ports import Change, IdempotencyClaim
+from vardy_worker.ports import Change, IdempotencyClaim, Replayed, Submitted
 from vardy_worker.store import scripts
 from vardy_worker.store.connection import connect
 from vardy_worker.store.redis_documents import RedisDocuments
@@ -61,7 +61,9 @@ def submit_under_a_key(client: Redis) -> Callable[[Redis], Any]:
 
     def send(sender: Redis) -> str:
         """Another job each time, and the same answer: the first one's id."""
-        return RedisJobStore(sender, "vardy").submit(queued_job(), claim, due_at_ms=0).job_id
+        answer = RedisJobStore(sender, "vardy").submit(queued_job(), claim, due_at_ms=0)
+        assert isinstance(answer, Submitted | Replayed)
+        return answer.job_id
 
     return send
 

@@ -438,8 +438,8 @@ def test_an_erasure_that_the_audit_trail_overtakes_is_made_again(
 
 
 KEPT = """
-JobRecord.id JobRecord.owner JobRecord.worker JobRecord.status Submission.recipe Recipe.name Recipe.functions
-Recipe.from_job Program.sha256 Program.prompt Plan.digest Usage.model
+JobRecord.id JobRecord.owner JobRecord.key_id JobRecord.worker JobRecord.status Submission.recipe Recipe.name
+Recipe.functions Recipe.from_job Program.sha256 Program.prompt Plan.digest Usage.model
 ErrorInfo.code Finding.code Finding.severity CallSummary.code Ref.path
 PolicyResult.rules_digest EffectVerdict.rules EffectVerdict.message EffectVerdict.failed_rule
 ApprovalNeed.rule ApprovalNeed.roles Decision.digest Decision.via Decision.key_id User.id User.roles

@@ -9,6 +9,7 @@ from tests.support.worlds import World, job_in, submitted
 from vardy_worker.contracts.errors import RecordTooNew
 from vardy_worker.contracts.execution import ConsoleLine
 from vardy_worker.contracts.job import ConsoleRecord, JobFilter, JobKind
+from vardy_worker.contracts.quota import QuotaExceeded
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import Change, IdempotencyClaim, JobStore, KeyReused, Replayed, Submitted
 
@@ -138,7 +139,9 @@ def test_of_many_callers_with_one_key_exactly_one_submits(store: JobStore) -> No
 
     def submit(position: int) -> None:
         start.wait()
-        outcomes.append(store.submit(jobs[position], claim_of(), due_at_ms=NOW_MS))
+        answer = store.submit(jobs[position], claim_of(), due_at_ms=NOW_MS)
+        assert not isinstance(answer, QuotaExceeded)
+        outcomes.append(answer)
 
     threads = [threading.Thread(target=submit, args=(position,)) for position in range(len(jobs))]
     for thread in threads:

@@ -25,6 +25,8 @@ READS: Final = frozenset(
         "counts",
         "list_jobs",
         "submitted_under",
+        "used",
+        "exceeded",
         "server_now_ms",
         "ping",
         "seen",

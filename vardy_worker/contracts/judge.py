@@ -8,6 +8,7 @@ from pydantic import Field
 
 from vardy_worker.contracts.base import Contract, JsonObject, JsonValue
 from vardy_worker.contracts.job import JudgeUsage
+from vardy_worker.contracts.quota import QuotaExceeded
 
 JUDGE_FUNCTIONS: Final = ("classify", "ai")
 """What programs call the judge by. They take their arguments by position, as the sandbox names them:
@@ -66,10 +67,11 @@ JudgeAnswer: TypeAlias = Classified | AiValue | JudgeFailure
 
 
 class JudgeBudget(Contract):
-    """What a job's judge may still spend."""
+    """What a job's judge may still spend: nothing, where a day's ceiling is `exceeded`."""
 
     calls: int
     tokens: int
+    exceeded: QuotaExceeded | None = None
 
 
 class Judged(Contract):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from vardy_worker.contracts.judge import JudgeAnswer, JudgeQuestion
     from vardy_worker.contracts.limits import Limits
+    from vardy_worker.contracts.quota import QuotaExceeded
     from vardy_worker.ports import Judge
     from vardy_worker.programs.judge_arguments import JudgeCall
 
@@ -23,6 +24,7 @@ class JudgeSession:
 
     `spent` is what the job's judge took before this program. `noted` is told what it took by
     now whenever that grew, before the program goes on: it may raise, to end the program.
+    `exceeded` is asked before each tick for a day's ceiling that is reached; it may raise, too.
     """
 
     def __init__(
@@ -33,12 +35,14 @@ class JudgeSession:
         limits: Limits,
         spent: JudgeUsage,
         noted: Callable[[JudgeUsage], None],
+        exceeded: Callable[[], QuotaExceeded | None] = lambda: None,
     ) -> None:
         self._judge = judge
         self._job_id = job_id
         self._limits = limits
         self._spent = spent
         self._noted = noted
+        self._exceeded = exceeded
         self._judged = 0
         self._unjudged = 0
 
@@ -67,6 +71,7 @@ class JudgeSession:
         return JudgeBudget(
             calls=max(0, self._limits.judge_calls_max - spent.calls),
             tokens=max(0, self._limits.judge_tokens_max - spent.prompt_tokens - spent.completion_tokens),
+            exceeded=self._exceeded(),
         )
 
     def _value(self, call: JudgeCall, answer: JudgeAnswer) -> CallValue | JudgeFailure:

@@ -13,6 +13,7 @@ from vardy_worker.contracts.model import ModelReply
 if TYPE_CHECKING:
     from vardy_worker.contracts.judge import JudgeBudget
     from vardy_worker.contracts.model import ModelFailed
+    from vardy_worker.contracts.quota import QuotaExceeded
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +37,13 @@ class Ledger:
 
     def __init__(self, budget: JudgeBudget) -> None:
         self._left = Price(budget.calls, budget.tokens)
+        self._exceeded = budget.exceeded
         self.usage = JudgeUsage()
 
     def lacking(self, price: Price) -> JudgeFailure | None:
         """Why the price cannot be paid; None when it can."""
+        if self._exceeded is not None and price != Price():
+            return _over(self._exceeded)
         if price.calls > self._left.calls:
             return _refusal("judge_calls_max", "calls", price.calls, self._left.calls)
         if price.tokens > self._left.tokens:
@@ -70,6 +74,14 @@ def _refusal(limit: str, unit: str, needed: int, left: int) -> JudgeFailure:
         message=f"The judge would need up to {needed:,} {unit}, and {max(0, left):,} are left for this job "
         f"(VARDY_{limit.upper()}); give it fewer or shorter texts. Nothing was asked.",
         details={"limit": limit, "needed": needed, "left": max(0, left)},
+    )
+
+
+def _over(exceeded: QuotaExceeded) -> JudgeFailure:
+    return JudgeFailure(
+        code="execution.judge_budget",
+        message=f"{exceeded.sentence} The judge was not asked.",
+        details=exceeded.model_dump(mode="json"),
     )
 
 

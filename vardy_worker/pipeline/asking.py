@@ -59,7 +59,10 @@ def prepare_to_ask(work: JobInHand) -> None:
 
 
 def ask(work: JobInHand, question: GenerateInput | ExploreInput) -> Generated | ErrorInfo:
-    """Asks once; time and usage are remembered."""
+    """Asks once, unless a day's ceiling is reached; time and usage are remembered."""
+    if (exceeded := work.exceeded()) is not None:
+        message = f"{exceeded.sentence} The model was not asked."
+        return ErrorInfo(code="generation.quota", message=message, details=exceeded.model_dump(mode="json"))
     started = work.parts.clock.monotonic()
     outcome = generate(work.parts.model, question)
     work.note_time("generate", (work.parts.clock.monotonic() - started) * 1000)

@@ -5,6 +5,7 @@ Which way the job goes is decided by `pipeline.run` and `pipeline.explore`.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.job import Attempt, JobRecord, JudgeUsage, Usage
     from vardy_worker.contracts.limits import Limits
     from vardy_worker.contracts.program import Program
+    from vardy_worker.contracts.quota import QuotaExceeded
     from vardy_worker.leases import Hold
     from vardy_worker.pipeline.run import RunPipeline
 
@@ -44,8 +46,10 @@ class JobInHand:
     limits: Limits = field(init=False)
     catalogue: Catalogue = field(init=False)
     """The functions that this job's user may use; of an explore those that read, of a recipe those it is pinned to."""
+    _usage_written: Usage = field(init=False)
 
     def __post_init__(self) -> None:
+        self._usage_written = self.job.usage
         submission = self.job.submission
         self.limits = self.parts.settings.limits.lowered(submission.limits)
         self.catalogue = self._usable(submission.functions)
@@ -119,7 +123,12 @@ class JobInHand:
             limits=self.limits,
             spent=self.job.usage.judge,
             noted=self._write_judge_usage,
+            exceeded=self.exceeded,
         )
+
+    def exceeded(self) -> QuotaExceeded | None:
+        """The ceiling of a day that forbids another call of a model."""
+        return self.parts.store.exceeded(self.job)
 
     def _write_judge_usage(self, spent: JudgeUsage) -> None:
         """Kept at once, so that a job picked up after a crash has no new budget."""
@@ -171,6 +180,22 @@ class JobInHand:
             if fresh is not None:
                 self.job = fresh.model_copy(update={"usage": self.job.usage, "timings": self.job.timings})
                 self.settle(Status.EXECUTION_ERROR, error=error)
+
+    def leave_usage(self) -> None:
+        """Adds what was spent since the last write to a job that was cancelled meanwhile.
+
+        The call under way then was paid for. A job that another worker took is that one's to write.
+        """
+        if self.job.usage == self._usage_written:
+            return
+        spent = Change(
+            job_id=self.job.id,
+            expect_status=frozenset({Status.CANCELLED}),
+            expect_fence=self.fence,
+            set={"usage": self.job.usage},
+        )
+        with suppress(StoreUnavailable):
+            self.parts.store.change(spent)
 
     # --- writing ----------------------------------------------------------------------------
 
@@ -225,6 +250,8 @@ class JobInHand:
             ),
         )
         self.job = self.job.model_copy(update={**fields, "status": to})
+        if "usage" in fields:
+            self._usage_written = self.job.usage
 
     def settle(
         self,

@@ -70,6 +70,7 @@ class RunPipeline:
                 _advance(work, deliveries=claim.deliveries)
             except FenceLost as error:
                 log.warning("run.taken_over", reason=error.message)
+                work.leave_usage()
             except NotConfirmed as error:
                 log.warning("run.put_off", reason=error.message)
                 with suppress(StoreUnavailable, FenceLost):

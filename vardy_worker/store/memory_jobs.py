@@ -202,8 +202,8 @@ class MemoryJobStore:
         job.effects |= {effect.seq: effect for effect in change.effects}
         job.journal += change.journal
         job.events += map(encode_event, change.events)
-        if after.status is not before.status and not tells_status(change):
-            job.tell(after.status, self._clock.now_ms())
+        if job.status is not before.status and not tells_status(change):
+            job.tell(job.status, self._clock.now_ms())
         if change.release:
             job.put(lease_until_ms=0, deliveries=0, worker="")
         if change.due_at_ms is None:
@@ -435,7 +435,8 @@ class MemoryJobStore:
     def erase_user_totals(self, user: str, *, audit: Sequence[AuditNote] = ()) -> bool:
         """See `JobStore.erase_user_totals`."""
         with self._lock:
-            erased = self._totals.erase(user)
+            # Both, whatever the first one knows.
+            erased = any([self._totals.erase(user), self._accounts.erase_spending(user)])
             if erased:
                 self.audit.append(SETTINGS, audit, before=None, after=None)
             return erased

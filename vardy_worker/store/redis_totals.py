@@ -7,8 +7,10 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from vardy_worker.contracts.errors import StoreUnavailable
+from vardy_worker.contracts.quota import QuotaOf
 from vardy_worker.contracts.totals import HOUR_MS, TotalsCorrection
 from vardy_worker.store.connection import translated
+from vardy_worker.store.keys import account
 from vardy_worker.store.redis_audit import until_unmoved
 from vardy_worker.store.totals import KEEP_MS, UserTotals
 
@@ -111,6 +113,7 @@ class RedisTotals:
 
         def send() -> int:
             entries = self._audit.of_settings(notes)
-            return int(self._scripts.run_safely("erase_totals", [*keys, *entries.keys], [entries.arg], fsync=False))
+            args: list[Arg] = [self._keys.account_prefix, account(QuotaOf.USER, user), entries.arg]
+            return int(self._scripts.run_safely("erase_totals", [*keys, *entries.keys], args, fsync=False))
 
         return bool(until_unmoved(send, lambda reply: reply < 0))

@@ -14,6 +14,7 @@ from vardy_worker.contracts.errors import RequestError, SettingsError
 from vardy_worker.contracts.ids import new_job_id
 from vardy_worker.contracts.job import JobKind, JobRecord
 from vardy_worker.contracts.limits import Limits
+from vardy_worker.contracts.quota import QuotaExceeded
 from vardy_worker.contracts.status import Stage, Status
 from vardy_worker.documents import CURRENT, RULES, publish_catalogue
 from vardy_worker.leases import LeaseKeeper
@@ -117,19 +118,23 @@ class Parts:
         self.documents.put(RULES, CURRENT, {"digest": digest, "text": text, "applied_at_ms": self.clock.now_ms()})
 
     def new_job(self, submission: Submission, recipe: Recipe | None = None, *, kind: JobKind = JobKind.RUN) -> str:
-        """Stores a job, and tells the workers of it; its id."""
+        """Stores a job, and tells the workers of it; its id. Raises `RequestError` `quota.exceeded`."""
         now_ms = self.clock.now_ms()
         job = JobRecord(
             id=new_job_id(),
             kind=kind,
             owner=OWNER,
+            quotas=self.settings.quotas.ceilings(),
             submission=submission,
             recipe=recipe,
             stage=Stage.EXECUTE if recipe else Stage.GENERATE,
             created_at_ms=now_ms,
         )
         noted = AuditNote(action=Action.JOB_SUBMITTED, at_ms=now_ms, by=submission.user.id)
-        self.store.submit(job, None, due_at_ms=now_ms, audit=[noted])
+        stored = self.store.submit(job, None, due_at_ms=now_ms, audit=[noted])
+        if isinstance(stored, QuotaExceeded):
+            details = stored.model_dump(mode="json")
+            raise RequestError(f"{stored.sentence} The job was not taken.", code="quota.exceeded", details=details)
         self.queue.publish("run", job.id)
         return job.id
 
