@@ -59,6 +59,8 @@ class LeaseKeeper:
         self._holds: set[Hold] = set()
         self._changed = threading.Condition()
         self._stopping = False
+        self._wakes_at = float("inf")
+        """Until when the thread sleeps, in monotonic seconds; whatever is due later need not wake it."""
         self._thread: threading.Thread | None = None
 
     @contextmanager
@@ -78,7 +80,7 @@ class LeaseKeeper:
                 self._thread = threading.Thread(target=self._run, name="vardy-leases", daemon=True)
                 self._thread.start()
             self._holds.add(hold)
-            self._changed.notify()
+            self._beat_at(hold, hold.next_beat)
         try:
             yield hold
         finally:
@@ -143,7 +145,7 @@ class LeaseKeeper:
         except VardyError as error:
             # Whatever the server answered: the thread must go on for the other leases.
             log.warning("lease.not_renewed", job_id=hold.job_id, reason=error.message)
-            hold.next_beat = sent_at + 1
+            self._beat_at(hold, sent_at + 1)
             if sent_at >= hold.good_until:
                 hold.lost.set()
             return
@@ -153,7 +155,14 @@ class LeaseKeeper:
             return
         hold.lost.clear()
         hold.good_until = sent_at + hold.lease_ms / 1000
-        hold.next_beat = sent_at + hold.lease_ms / 1000 / BEATS_PER_LEASE
+        self._beat_at(hold, sent_at + hold.lease_ms / 1000 / BEATS_PER_LEASE)
+
+    def _beat_at(self, hold: Hold, at: float) -> None:
+        """Wakes the thread only where it would sleep too long, which is hardly ever: most jobs end before a beat."""
+        with self._changed:
+            hold.next_beat = at
+            if at < self._wakes_at:
+                self._changed.notify()
 
     def _run(self) -> None:
         while True:
@@ -163,6 +172,7 @@ class LeaseKeeper:
                 upcoming = min((hold.next_beat for hold in self._holds), default=float("inf"))
                 pause = upcoming - self._clock.monotonic()
                 if pause > 0:
+                    self._wakes_at = upcoming
                     self._changed.wait(min(pause, threading.TIMEOUT_MAX) if pause != float("inf") else None)
                     continue
             self.beat()

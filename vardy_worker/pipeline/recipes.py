@@ -8,7 +8,6 @@ from vardy_worker.contracts.base import sha256_text
 from vardy_worker.contracts.errors import ErrorInfo
 from vardy_worker.contracts.program import Program
 from vardy_worker.contracts.status import Status
-from vardy_worker.programs import check
 from vardy_worker.verbs.shared import is_own_review
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def _withheld(recipe: Recipe, functions: list[str], message: str) -> ErrorInfo:
 def recipe_program(work: JobInHand, recipe: Recipe) -> Program | None:
     """The recipe's program, checked against the functions as they are now; None when it was refused."""
     started = work.parts.clock.monotonic()
-    findings = check(recipe.source, work.catalogue, judge=recipe.judge)
+    findings = work.parts.checked.check(recipe.source, work.catalogue, judge=recipe.judge)
     work.note_time("validate", (work.parts.clock.monotonic() - started) * 1000)
     errors = [finding for finding in findings if finding.severity == "error"]
     if errors:

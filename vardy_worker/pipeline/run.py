@@ -16,6 +16,7 @@ from vardy_worker.contracts.ids import new_id
 from vardy_worker.contracts.job import JobKind
 from vardy_worker.contracts.status import Status
 from vardy_worker.logs import get_logger
+from vardy_worker.pipeline.checked import CheckedPrograms
 from vardy_worker.pipeline.explore import explore_job
 from vardy_worker.pipeline.in_hand import JobInHand
 from vardy_worker.pipeline.to_plan import run_job
@@ -48,6 +49,7 @@ class RunPipeline:
     worker: str
     judge: Judge | None = None
     """The model behind `classify` and `ai`; None while VARDY_JUDGE_MODEL is not set."""
+    checked: CheckedPrograms = field(default_factory=CheckedPrograms)
     unfit: threading.Event = field(default_factory=threading.Event)
     """Set when no sandbox can be started in this process, which should then be replaced."""
 

@@ -208,3 +208,31 @@ def test_two_renewals_of_one_lease_do_not_overtake_each_other(clock: StillClock)
         lengthening.join()
     assert sent[-1] == 15_000
     keeper.stop()
+
+
+def test_a_short_lease_is_renewed_though_the_thread_sleeps_for_a_long_one() -> None:
+    clock = SystemClock()
+    store = MemoryJobStore(clock)
+    (slow_id, slow_fence), (fast_id, fast_fence) = held(store), held(store)
+    keeper = LeaseKeeper(store, clock)
+    with (
+        keeper.hold(slow_id, fence=slow_fence, lease_ms=600_000),
+        keeper.hold(fast_id, fence=fast_fence, lease_ms=60) as fast,
+    ):
+        first = fast.good_until
+        assert eventually(lambda: fast.good_until > first)
+    keeper.stop()
+
+
+def test_a_lease_that_was_lost_and_taken_back_is_renewed_again() -> None:
+    clock = SystemClock()
+    store = MemoryJobStore(clock)
+    job_id, fence = held(store)
+    keeper = LeaseKeeper(store, clock)
+    with keeper.hold(job_id, fence=fence + 1, lease_ms=60) as hold:
+        assert eventually(hold.lost.is_set)
+        hold.fence = fence
+        assert keeper.holds(hold)
+        taken_back = hold.good_until
+        assert eventually(lambda: hold.good_until > taken_back)
+    keeper.stop()
