@@ -84,6 +84,30 @@ def test_a_collection_lists_the_newest_of_each_by_name(documents: Documents) -> 
     ]
 
 
+def test_a_collection_is_read_in_pages_by_name(documents: Documents) -> None:
+    names = ["a", "b", "b1", "c:d", "e"]
+    for name in reversed(names):
+        documents.put("recipes", name, {"v": 1})
+    documents.put("recipes", "b", {"v": 2})
+    documents.put("other", "aa", {"v": 1})
+    first = documents.page("recipes", after="", limit=2)
+    assert list(first.items) == [Document("a", 1, {"v": 1}), Document("b", 2, {"v": 2})]
+    assert first.last == "b"
+    documents.delete("recipes", "b")
+    documents.put("recipes", "a1", {"v": 1})
+    second = documents.page("recipes", after="b", limit=3)
+    assert ([document.name for document in second.items], second.last) == (["b1", "c:d", "e"], None)
+    assert list(documents.page("recipes", after="e", limit=3).items) == []
+
+
+def test_versions_are_read_in_parts(documents: Documents) -> None:
+    for number in range(1, 6):
+        documents.put("recipes", "remind", {"v": number})
+    assert [d.version for d in documents.versions("recipes", "remind", after=1, limit=2)] == [2, 3]
+    assert [(d.version, d.value["v"]) for d in documents.versions("recipes", "remind", after=3)] == [(4, 4), (5, 5)]
+    assert list(documents.versions("recipes", "remind", after=5, limit=2)) == []
+
+
 def test_a_deleted_document_is_gone_with_its_versions(documents: Documents) -> None:
     documents.put("recipes", "a", {"v": 1})
     documents.put("recipes", "b", {"v": 1})
