@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
+from vardy_api.http.entity_tags import content_tag
 from vardy_api.shapes import WAIT_SECONDS_MAX
 from vardy_worker.contracts.view import job_view
 
@@ -26,33 +27,17 @@ def body(model: BaseModel, *, status: int = 200, headers: Mapping[str, str] | No
     )
 
 
-def job_etag(job: JobRecord) -> str:
-    """The entity tag of a job: its version."""
-    return f'"{job.version}"'
-
-
 def job_answer(job: JobRecord, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """The answer that carries a job."""
-    return body(job_view(job), status=status, headers={"ETag": job_etag(job), **(headers or {})})
+    """The answer that carries a job, with the tag that reading it would have."""
+    answer = body(job_view(job), status=status, headers=headers)
+    answer.headers["ETag"] = content_tag(answer.body)
+    return answer
 
 
 def accepted(job: JobRecord, headers: Mapping[str, str]) -> Response:
     """202: the job is stored and goes on; where to look, and when."""
     where = {"Location": f"/v1/jobs/{job.id}", "Retry-After": RETRY_AFTER_SECONDS}
     return job_answer(job, status=202, headers={**where, **headers})
-
-
-def unchanged(etag: str) -> Response:
-    """304: the caller has it already."""
-    return Response(status_code=304, headers={"ETag": etag})
-
-
-def has_already(if_none_match: str | None, etag: str) -> bool:
-    """Whether `If-None-Match` names the entity tag; it compares weakly."""
-    if if_none_match is None:
-        return False
-    tags = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
-    return "*" in tags or etag in tags
 
 
 def digest_in(if_match: str | None) -> str:

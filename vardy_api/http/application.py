@@ -21,6 +21,7 @@ from vardy_api.http import (
     routes_service,
     routes_verbs,
 )
+from vardy_api.http.methods import HeadIsGet
 from vardy_api.http.metrics import HttpMetrics, StoreMetrics
 from vardy_api.http.middleware import BodyLimit, Measure, SecurityHeaders, UnexpectedErrors
 from vardy_api.http.problems import install_problem_handlers
@@ -99,14 +100,14 @@ def make_app(
         middleware=[
             Middleware(Measure, metrics=metrics),
             Middleware(SecurityHeaders),
+            Middleware(HeadIsGet),
             Middleware(UnexpectedErrors),
             Middleware(BodyLimit, bytes_max=request_bytes_max),
         ],
     )
     app.state.operations = operations
     app.state.metrics = metrics
-    install_problem_handlers(app)
-    for routes in (
+    routers = [
         routes_run,
         routes_jobs,
         routes_verbs,
@@ -117,7 +118,10 @@ def make_app(
         routes_admin,
         routes_audit,
         routes_service,
-    ):
+    ]
+    for routes in routers:
         app.include_router(routes.router)
     add_reference(app)
+    known = [*app.routes, *(route for routes in routers for route in routes.router.routes)]
+    install_problem_handlers(app, known)
     return app

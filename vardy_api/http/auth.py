@@ -54,15 +54,23 @@ def _admitted(use: Operations, token: str) -> Caller:
     return caller
 
 
+async def authenticate(request: Request) -> None:
+    """Finds out who calls, before anything else of the request is looked at. Raises `RequestError`."""
+    use = await operations(request)
+    caller = await run_in_threadpool(_admitted, use, bearer_token(request.headers))
+    via = "cli" if request.headers.get("vardy-via", "").strip().lower() == "cli" else "api"
+    request.state.caller = replace(caller, via=via, address=request.client.host if request.client else "")
+
+
 async def _caller(
     request: Request,
-    use: UseCases,
-    _: Annotated[object, Depends(_bearer)],
-    vardy_via: Annotated[str, Header(description="`cli` for a request of the command line.")] = "api",
+    _bearer: Annotated[object, Depends(_bearer)],
+    _vardy_via: Annotated[
+        str, Header(alias="Vardy-Via", description="`cli` for a request of the command line.")
+    ] = "api",
 ) -> Caller:
-    caller = await run_in_threadpool(_admitted, use, bearer_token(request.headers))
-    via = "cli" if vardy_via.strip().lower() == "cli" else "api"
-    return replace(caller, via=via, address=request.client.host if request.client else "")
+    found: Caller = request.state.caller
+    return found
 
 
 async def require_operator(request: Request, use: Operations) -> None:

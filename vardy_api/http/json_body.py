@@ -1,23 +1,31 @@
-"""Bodies: JSON as RFC 8259 has it, and nothing that only Python's parser would take."""
+"""The routes of `/v1`, and their bodies: JSON as RFC 8259 has it, and nothing that only Python's parser would take."""
 
 from __future__ import annotations
 
 import json
 import math
+from codecs import BOM_UTF8
+from email.message import EmailMessage
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fastapi.routing import APIRoute
 
+from vardy_api.http.auth import authenticate
+from vardy_api.http.entity_tags import conditional
+from vardy_api.http.header_lines import join_lines
+from vardy_api.http.known_query import KnownQuery
 from vardy_worker.contracts.errors import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from starlette.datastructures import Headers
     from starlette.requests import Request
     from starlette.responses import Response
 
     from vardy_worker.contracts.base import JsonValue
 
+MEDIA_TYPE = "application/json"
 JSON_DEPTH_MAX = 64
 """Objects and arrays within each other."""
 
@@ -64,6 +72,8 @@ def parse_json(content: bytes) -> JsonValue:
     Refused beyond plain syntax errors: NaN and infinite numbers, duplicate keys, lone
     surrogates, more than `JSON_DEPTH_MAX` levels, integers of thousands of digits.
     """
+    if content.startswith(BOM_UTF8):
+        raise _malformed("The body begins with a byte order mark; send it without.")
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
@@ -87,21 +97,43 @@ def parse_json(content: bytes) -> JsonValue:
     return value
 
 
+def _media_type(message: str) -> RequestError:
+    return RequestError(message, code="request.media_type", details={"accept": MEDIA_TYPE})
+
+
+def check_media_type(headers: Headers) -> None:
+    """Raises `RequestError` `request.media_type` unless the headers say: JSON, in UTF-8, as it is."""
+    said = EmailMessage()
+    said["content-type"] = headers.get("content-type", "text/plain")
+    if said.get_content_type() != MEDIA_TYPE:
+        raise _media_type(f"Send the body as JSON, with Content-Type: {MEDIA_TYPE}.")
+    if str(said.get_param("charset", "utf-8")).lower() not in {"utf-8", "utf8", "us-ascii"}:
+        raise _media_type("Send the body in UTF-8; JSON has no other encoding.")
+    if headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise _media_type("Send the body as it is, without Content-Encoding.")
+
+
 class JsonRoute(APIRoute):
-    """A route whose body is parsed strictly, before the framework looks at it."""
+    """A route of `/v1`, as all of them are: who calls comes first, then the query, then the body.
+
+    The body is parsed strictly, before the framework looks at it; where the route takes none it is
+    not looked at. What is read has an entity tag.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The framework's handler behind the strict parser."""
+        """The framework's handler behind these checks."""
         inner = super().get_route_handler()
+        query = KnownQuery(self.dependant)
+        takes_body = self.body_field is not None
 
         async def handle(request: Request) -> Response:
-            content = await request.body()
-            if content:
-                media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-                if media_type != "application/json":
-                    raise _malformed("Send the body as JSON, with Content-Type: application/json.")
+            join_lines(request.scope)
+            await authenticate(request)
+            query.check(request.query_params)
+            if takes_body and (content := await request.body()):
+                check_media_type(request.headers)
                 # The framework takes what the request has cached instead of parsing again.
                 request._json = parse_json(content)  # noqa: SLF001 - its cache has no public name
-            return await inner(request)
+            return conditional(request, await inner(request))
 
         return handle

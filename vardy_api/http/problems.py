@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from vardy_api.http.methods import allowed_methods
 from vardy_api.shapes import Problem
 from vardy_worker.contracts.base import make_pointer
 from vardy_worker.contracts.errors import (
@@ -23,10 +25,11 @@ from vardy_worker.contracts.ids import new_id
 from vardy_worker.logs import get_logger
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from fastapi import FastAPI
     from starlette.requests import Request
+    from starlette.routing import BaseRoute
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = "2"
@@ -123,15 +126,16 @@ def routing_problem(error: HTTPException, request: Request) -> Problem:
     path = request.url.path[:200]
     match error.status_code:
         case 404:
-            return problem("request.not_found", f"There is nothing at {path}.")
+            slashes = "; addresses have no slash at the end" if path.endswith("/") else ""
+            return problem("request.not_found", f"There is nothing at {path}{slashes}.")
         case 405:
             return problem("request.method", f"{path} does not take {request.method}.")
         case _:
             return unexpected(error)
 
 
-def install_problem_handlers(app: FastAPI) -> None:
-    """Turns every exception that is expected into its problem document."""
+def install_problem_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
+    """Turns every exception that is expected into its problem document; `routes` are those that exist."""
 
     async def on_vardy_error(request: Request, error: Exception) -> Response:
         if isinstance(error, VardyError) and error.code in CEILING_REACHED:
@@ -145,7 +149,12 @@ def install_problem_handlers(app: FastAPI) -> None:
     async def on_http(request: Request, error: Exception) -> Response:
         if not isinstance(error, HTTPException):
             return problem_response(unexpected(error))
-        return problem_response(routing_problem(error, request), error.headers)
+        if error.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+            return problem_response(routing_problem(error, request), error.headers)
+        allow = {"Allow": allowed_methods(routes, request.scope)}
+        if request.method == "OPTIONS":
+            return Response(status_code=HTTPStatus.NO_CONTENT, headers=allow)
+        return problem_response(routing_problem(error, request), allow)
 
     app.add_exception_handler(VardyError, on_vardy_error)
     app.add_exception_handler(RequestValidationError, on_validation)

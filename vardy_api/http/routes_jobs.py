@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from vardy_api.http.answers import body, has_already, job_answer, job_etag, unchanged
+from vardy_api.http.answers import body, job_answer
 from vardy_api.http.auth import Authenticated, UseCases
 from vardy_api.http.json_body import JsonRoute
 from vardy_api.http.paging import LIMIT_DEFAULT, Cursor, PageLimit
@@ -20,8 +20,6 @@ from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.view import JobView, milliseconds
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=JsonRoute)
-
-IfNoneMatch = Annotated[str | None, Header(description="The ETag that the caller has; 304 while it is still right.")]
 
 
 @router.get(
@@ -72,22 +70,19 @@ def _statuses(given: list[str]) -> tuple[Status, ...]:
     "/{job_id}",
     response_model=JobView,
     summary="Read a job",
-    responses={304: {"description": "The caller has it already"}, **problem_responses("job.not_found")},
+    responses=problem_responses("job.not_found"),
 )
 async def read_job(
     use: UseCases,
     caller: Authenticated,
     job_id: str,
     wait: Annotated[float, Query(ge=0, le=WAIT_SECONDS_MAX, description="Seconds to wait for the job to settle.")] = 0,
-    if_none_match: IfNoneMatch = None,
 ) -> Response:
     """The job; with `wait`, as soon as it has settled, or as it is when the time is over.
 
     A job counts as settled when it leaves `QUEUED`, `RUNNING` and `COMMITTING`.
     """
-    job = await use.jobs.wait(caller, job_id, wait)
-    etag = job_etag(job)
-    return unchanged(etag) if has_already(if_none_match, etag) else job_answer(job)
+    return job_answer(await use.jobs.wait(caller, job_id, wait))
 
 
 @router.get(
@@ -99,17 +94,13 @@ async def read_job(
             "description": "The canonical (RFC 8785) bytes that were hashed; `ETag` is their SHA-256, the digest.",
             "content": {"application/json": {"schema": {"$ref": "#/components/schemas/PlanBody"}}},
         },
-        304: {"description": "The caller has it already"},
         **problem_responses("job.not_found", "plan.none", "plan.erased"),
     },
 )
-def read_plan(use: UseCases, caller: Authenticated, job_id: str, if_none_match: IfNoneMatch = None) -> Response:
+def read_plan(use: UseCases, caller: Authenticated, job_id: str) -> Response:
     """What an approval binds to, and what a commit executes: these bytes."""
     plan = use.jobs.plan(caller, job_id)
-    etag = f'"{plan.digest}"'
-    if has_already(if_none_match, etag):
-        return unchanged(etag)
-    return Response(plan.text.encode(), media_type="application/json", headers={"ETag": etag})
+    return Response(plan.text.encode(), media_type="application/json", headers={"ETag": f'"{plan.digest}"'})
 
 
 @router.get(

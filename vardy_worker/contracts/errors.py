@@ -119,6 +119,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = MappingProxyType(
         "request.malformed": (422, "The body is not JSON"),
         "request.invalid": (422, "The request does not fit its schema"),
         "request.too_large": (413, "The body is too large"),
+        "request.media_type": (415, "The body is not sent as JSON"),
         "request.not_found": (404, "There is no such address"),
         "request.method": (405, "The address does not take this method"),
         "auth.missing": (401, "An API key is needed"),

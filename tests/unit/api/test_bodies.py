@@ -38,6 +38,8 @@ JSON = {"Content-Type": "application/json"}
         (b'{"params": {"a": ' + b"9" * 5000 + b"}}", "digits"),
         (b"[" * 100 + b"]" * 100, "deeper"),
         (b"[" * 30_000, "deeper"),
+        (b"\xef\xbb\xbf{}", "byte order mark"),
+        (b" \n", "line 2"),
     ],
 )
 def test_what_is_not_json_is_refused_with_the_reason(http: httpx.Client, content: bytes, said: str) -> None:
@@ -46,10 +48,21 @@ def test_what_is_not_json_is_refused_with_the_reason(http: httpx.Client, content
     assert said in answer.json()["detail"]
 
 
-@pytest.mark.parametrize("headers", [{}, {"Content-Type": "text/plain"}, {"Content-Type": "multipart/form-data"}])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Content-Type": ""},
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "multipart/form-data"},
+        {"Content-Type": "application/json-patch+json"},
+        {"Content-Type": "application/json; charset=iso-8859-1"},
+        {"Content-Type": "application/json", "Content-Encoding": "gzip"},
+    ],
+)
 def test_a_body_that_is_not_called_json_is_refused(http: httpx.Client, headers: dict[str, str]) -> None:
     answer = http.post("/v1/run", content=json.dumps(run_body()).encode(), headers=headers)
-    assert (answer.status_code, answer.json()["code"]) == (422, "request.malformed")
+    assert (answer.status_code, answer.json()["code"]) == (415, "request.media_type")
 
 
 def test_a_request_without_a_body_says_that_it_is_needed(http: httpx.Client) -> None:

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from vardy_worker.ports import Change, Changed
 
 
-def test_a_job_carries_its_version_as_etag_and_304_saves_the_body(api: ApiWorld, http: httpx.Client) -> None:
-    job = api.job(Status.PENDING_APPROVAL)
-    first = http.get(f"/v1/jobs/{job.id}")
-    assert first.headers["etag"] == f'"{job.version}"'
-    again = http.get(f"/v1/jobs/{job.id}", headers={"If-None-Match": f'W/"1", "{job.version}"'})
-    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", f'"{job.version}"')
-    assert http.get(f"/v1/jobs/{job.id}", headers={"If-None-Match": '"1"'}).status_code == 200
+def test_a_job_that_the_caller_has_already_is_not_sent_again(api: ApiWorld, http: httpx.Client) -> None:
+    job = api.job(Status.RUNNING)
+    etag = http.get(f"/v1/jobs/{job.id}").headers["etag"]
+    again = http.get(f"/v1/jobs/{job.id}", headers={"If-None-Match": f'"1", W/{etag}'})
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", etag)
+    api.move(job.id, Status.RUNNING, Status.SUCCESS)
+    changed = http.get(f"/v1/jobs/{job.id}", headers={"If-None-Match": etag})
+    assert (changed.status_code, changed.json()["status"]) == (200, "SUCCESS")
+    assert changed.headers["etag"] != etag
 
 
 def test_a_wait_returns_at_once_for_a_settled_job(api: ApiWorld, http: httpx.Client) -> None:

@@ -132,6 +132,7 @@ CASES: dict[str, Case] = {
     ),
     "request.invalid": lambda _, http: http.post("/v1/run", json={}),
     "request.too_large": _too_large,
+    "request.media_type": lambda _, http: http.post("/v1/run", content=b"{}", headers={"Content-Type": "text/plain"}),
     "request.not_found": lambda _, http: http.get("/v1/nowhere"),
     "request.method": lambda _, http: http.delete("/v1/run"),
     "auth.missing": lambda api, _: api.http("").get("/v1/jobs"),
@@ -216,7 +217,9 @@ def test_a_record_of_a_newer_release_is_left_to_it(api: ApiWorld, http: httpx.Cl
 
 
 def test_405_names_the_methods_that_are_taken(http: httpx.Client) -> None:
-    assert http.delete("/v1/run").headers["allow"] == "POST"
+    assert http.delete("/v1/run").headers["allow"] == "OPTIONS, POST"
+    assert http.patch("/v1/recipes/a").headers["allow"] == "DELETE, GET, HEAD, OPTIONS, PUT"
+    assert http.post("/docs").headers["allow"] == "GET, HEAD, OPTIONS"
 
 
 @pytest.mark.parametrize("path", ["/", "/v1", "/v1/", "/v1/jobs/", "/v2/run", "/v1/jobs/a/b", "/favicon.ico"])
