@@ -7,7 +7,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from tests.support.factories import StillClock, queued_job
+from tests.support.factories import NOW_MS, StillClock, queued_job
+from vardy_worker.contracts.quota import DAY_SECONDS
 from vardy_worker.contracts.status import TRANSITIONS, Status
 from vardy_worker.contracts.totals import HOUR_MS
 from vardy_worker.ports import Change, Changed, JobStore
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.job import JobRecord
     from vardy_worker.ports import AuditTrail, Documents
     from vardy_worker.store.memory_audit import MemoryAuditTrail
+
+DAY_MS = DAY_SECONDS * 1000
+MIDNIGHT_MS = NOW_MS - NOW_MS % DAY_MS
 
 
 class World(Protocol):
@@ -44,8 +48,8 @@ class World(Protocol):
 class MemoryWorld:
     """The memory store with a still clock."""
 
-    def __init__(self) -> None:
-        self._clock = StillClock()
+    def __init__(self, now_ms: int = NOW_MS) -> None:
+        self._clock = StillClock(now_ms)
         self._store = MemoryJobStore(self._clock)
         self._documents = MemoryDocuments(self._store.audit)
 
@@ -74,6 +78,7 @@ class RedisWorld:
 
     def __post_init__(self) -> None:
         self._keys = Keys(self.namespace)
+        self._passed_ms = 0
         self._store = RedisJobStore(self.client, self.namespace)
 
     @property
@@ -110,6 +115,16 @@ class RedisWorld:
                 if int(cast("bytes | None", self.client.hget(record, field)) or 0):
                     self.client.hincrby(record, field, -milliseconds)
         self._totals_back(milliseconds // HOUR_MS)
+        days = (self._passed_ms + milliseconds) // DAY_MS - self._passed_ms // DAY_MS
+        self._passed_ms += milliseconds
+        self._spending_back(days)
+
+    def _spending_back(self, days: int) -> None:
+        """Moves what was spent back by whole days; the first one begins with this world."""
+        names = list(self.client.scan_iter(f"{self._keys.account_prefix}*:spent:*")) if days else []
+        for name in sorted(cast("list[bytes]", names)):
+            account, _, day = name.decode().rpartition(":")
+            self.client.rename(name, f"{account}:{int(day) - days}")
 
     def _totals_back(self, hours: int) -> None:
         """Moves what was counted back by whole hours: in totals, their corrections, and the notes of jobs."""
