@@ -75,7 +75,7 @@ def build_api(settings: Settings) -> Api:
         loading = threading.Thread(target=_begin, args=(operations, queue), name="vardy-begin")
         loading.start()
         yield
-        operations.jobs.stop_waiting()
+        operations.held.stop()
         await feed.aclose()
         await run_sync(loading.join)
         queue.close()

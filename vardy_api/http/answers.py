@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from vardy_api.operations.shared_reads import ReadJob
     from vardy_worker.contracts.job import JobRecord
 
 RETRY_AFTER_SECONDS = "1"
@@ -34,10 +35,20 @@ def job_answer(job: JobRecord, *, status: int = 200, headers: Mapping[str, str] 
     return answer
 
 
+def read_answer(read: ReadJob, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """The same, of a job whose view was made already."""
+    told = {"ETag": content_tag(read.body), **(headers or {})}
+    return Response(read.body, status_code=status, media_type="application/json", headers=told)
+
+
 def accepted(job: JobRecord, headers: Mapping[str, str]) -> Response:
     """202: the job is stored and goes on; where to look, and when."""
-    where = {"Location": f"/v1/jobs/{job.id}", "Retry-After": RETRY_AFTER_SECONDS}
-    return job_answer(job, status=202, headers={**where, **headers})
+    return job_answer(job, status=202, headers={**where_to_look(job), **headers})
+
+
+def where_to_look(job: JobRecord) -> Mapping[str, str]:
+    """The headers that say where a job is found, and when to look again."""
+    return {"Location": f"/v1/jobs/{job.id}", "Retry-After": RETRY_AFTER_SECONDS}
 
 
 def digest_in(if_match: str | None) -> str:

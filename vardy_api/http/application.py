@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect
 
 from vardy_api.http import (
     routes_admin,
     routes_audit,
     routes_erasure,
+    routes_events,
     routes_jobs,
     routes_library,
     routes_recipes,
@@ -21,6 +23,7 @@ from vardy_api.http import (
     routes_service,
     routes_verbs,
 )
+from vardy_api.http.leaving import nobody_left
 from vardy_api.http.methods import HeadIsGet
 from vardy_api.http.metrics import HttpMetrics, StoreMetrics
 from vardy_api.http.middleware import BodyLimit, Measure, SecurityHeaders, UnexpectedErrors
@@ -53,7 +56,7 @@ class Api(FastAPI):
     def stop_waiting(self) -> None:
         """Ends every wait; safe to call from a signal handler."""
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self.state.operations.jobs.stop_waiting)
+            self._loop.call_soon_threadsafe(self.state.operations.held.stop)
 
     def openapi(self) -> dict[str, Any]:
         """The OpenAPI 3.1 document, with the shapes that routes refer to by name."""
@@ -85,7 +88,7 @@ def make_app(
     lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None,
 ) -> Api:
     """The application. Nothing is started: `lifespan` is what runs around its serving."""
-    metrics = HttpMetrics(lambda: operations.jobs.waiting)
+    metrics = HttpMetrics(polls=lambda: operations.held.polls, streams=lambda: len(operations.held.streams))
     metrics.registry.register(StoreMetrics(operations.service))
     app = Api(
         title="Vardy",
@@ -107,9 +110,11 @@ def make_app(
     )
     app.state.operations = operations
     app.state.metrics = metrics
+    app.add_exception_handler(ClientDisconnect, nobody_left)
     routers = [
         routes_run,
         routes_jobs,
+        routes_events,
         routes_verbs,
         routes_erasure,
         routes_library,

@@ -24,10 +24,12 @@ _SECONDS_BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 class HttpMetrics:
     """The registry of one application, and its request metrics."""
 
-    def __init__(self, waiting: Callable[[], int]) -> None:
+    def __init__(self, *, polls: Callable[[], int], streams: Callable[[], int]) -> None:
         self.registry = CollectorRegistry()
-        held = Gauge("vardy_waiting_requests", "Requests held back until a job settles.", registry=self.registry)
-        held.set_function(waiting)
+        waiting = Gauge("vardy_waiting_requests", "Requests held back until a job settles.", registry=self.registry)
+        waiting.set_function(polls)
+        following = Gauge("vardy_event_streams", "Streams of a job's events that are open.", registry=self.registry)
+        following.set_function(streams)
         self._requests = Counter(
             "vardy_http_requests", "Requests answered.", ("method", "route", "status"), registry=self.registry
         )

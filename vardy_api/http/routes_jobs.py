@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from vardy_api.http.answers import body, job_answer
+from vardy_api.http.answers import body, read_answer
 from vardy_api.http.auth import Authenticated, UseCases
 from vardy_api.http.json_body import JsonRoute
+from vardy_api.http.leaving import while_connected
 from vardy_api.http.paging import LIMIT_DEFAULT, Cursor, PageLimit
 from vardy_api.http.problems import problem_responses
 from vardy_api.shapes import WAIT_SECONDS_MAX, AttemptsView, ConsoleView, JournalView, SummaryPage, summary_view
@@ -73,6 +74,7 @@ def _statuses(given: list[str]) -> tuple[Status, ...]:
     responses=problem_responses("job.not_found"),
 )
 async def read_job(
+    request: Request,
     use: UseCases,
     caller: Authenticated,
     job_id: str,
@@ -82,7 +84,7 @@ async def read_job(
 
     A job counts as settled when it leaves `QUEUED`, `RUNNING` and `COMMITTING`.
     """
-    return job_answer(await use.jobs.wait(caller, job_id, wait))
+    return read_answer(await while_connected(request.receive, use.held.wait(caller, job_id, wait)))
 
 
 @router.get(

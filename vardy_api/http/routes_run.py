@@ -5,14 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Body, Header
+from fastapi import APIRouter, Body, Header, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from vardy_api.http import examples
-from vardy_api.http.answers import accepted, job_answer, wait_preferred
+from vardy_api.http.answers import accepted, read_answer, wait_preferred, where_to_look
 from vardy_api.http.auth import Authenticated, UseCases
 from vardy_api.http.json_body import JsonRoute
+from vardy_api.http.leaving import while_connected
 from vardy_api.http.problems import problem_responses
 from vardy_api.shapes import ExploreRequest, RunRequest, explore_submission, submission_of
 from vardy_worker.contracts.status import is_settled
@@ -59,6 +60,7 @@ _SETTLED: dict[int | str, dict[str, Any]] = {
     responses={**_SETTLED, **problem_responses(*_PROBLEMS, "recipe.not_found")},
 )
 async def run(
+    connection: Request,
     use: UseCases,
     caller: Authenticated,
     request: Annotated[RunRequest, Body(openapi_examples=examples.RUN)],
@@ -72,7 +74,7 @@ async def run(
     """
     submission = submission_of(request, caller.person(request.user))
     submit = partial(use.submit.run, caller, submission, idempotency_key=idempotency_key)
-    return await _answer(use, caller, await run_in_threadpool(submit), prefer)
+    return await _answer(connection, use, caller, await run_in_threadpool(submit), prefer)
 
 
 @router.post(
@@ -84,6 +86,7 @@ async def run(
     responses={**_SETTLED, **problem_responses(*_PROBLEMS)},
 )
 async def explore(
+    connection: Request,
     use: UseCases,
     caller: Authenticated,
     request: Annotated[ExploreRequest, Body(openapi_examples=examples.EXPLORE)],
@@ -97,15 +100,19 @@ async def explore(
     """
     submission = explore_submission(request, caller.person(request.user))
     submit = partial(use.submit.explore, caller, submission, idempotency_key=idempotency_key)
-    return await _answer(use, caller, await run_in_threadpool(submit), prefer)
+    return await _answer(connection, use, caller, await run_in_threadpool(submit), prefer)
 
 
-async def _answer(use: Operations, caller: Caller, result: Accepted, prefer: str | None) -> Response:
+async def _answer(
+    connection: Request, use: Operations, caller: Caller, result: Accepted, prefer: str | None
+) -> Response:
     """202 with the job, or 200 when it settled while the caller preferred to wait."""
     headers = {"Idempotent-Replayed": "true"} if result.replayed else {}
     seconds = wait_preferred(prefer)
     if not seconds:
         return accepted(result.job, headers)
-    job = await use.jobs.wait(caller, result.job.id, seconds)
+    read = await while_connected(connection.receive, use.held.wait(caller, result.job.id, seconds))
     headers["Preference-Applied"] = f"wait={seconds:g}"
-    return job_answer(job, headers=headers) if is_settled(job.status) else accepted(job, headers)
+    if is_settled(read.job.status):
+        return read_answer(read, headers=headers)
+    return read_answer(read, status=202, headers={**where_to_look(read.job), **headers})

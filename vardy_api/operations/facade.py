@@ -12,6 +12,7 @@ from vardy_api.operations.changes import Changes
 from vardy_api.operations.commits import CommitOperations
 from vardy_api.operations.decisions import DecisionOperations
 from vardy_api.operations.erasure import ErasureOperations
+from vardy_api.operations.held import HeldRequests
 from vardy_api.operations.jobs import JobOperations
 from vardy_api.operations.keys import KeyOperations
 from vardy_api.operations.programs import ProgramOperations
@@ -61,6 +62,7 @@ class Operations:
     """All use cases, by group."""
 
     jobs: JobOperations
+    held: HeldRequests
     submit: SubmitOperations
     decisions: DecisionOperations
     commits: CommitOperations
@@ -82,12 +84,14 @@ def make_operations(ports: Ports, settings: Settings) -> Operations:
     """The use cases over the given ports."""
     retain_seconds = settings.job_retention_seconds
     catalogue = CatalogueReader(ports.documents)
-    jobs = JobOperations(ports.store, ports.feed, ports.clock, retain_seconds=retain_seconds)
+    jobs = JobOperations(ports.store, ports.clock, retain_seconds=retain_seconds)
+    authentication = Authentication(ports.documents, ports.key_uses, ports.clock)
     changes = Changes(ports.store, ports.queue, jobs)
     keys = KeyOperations(ports.documents, ports.clock)
     quotas = QuotaOperations(ports.rates, ports.store, keys, ports.clock, deployment=settings.quotas)
     return Operations(
         jobs=jobs,
+        held=HeldRequests(jobs, ports.store, ports.feed, authentication.recheck),
         submit=SubmitOperations(
             ports.store,
             ports.documents,
@@ -118,7 +122,7 @@ def make_operations(ports: Ports, settings: Settings) -> Operations:
         rule_tests=RuleTestOperations(ports.store, jobs, ports.engine, catalogue, four_eyes=settings.four_eyes),
         catalogue=catalogue,
         prompts=PromptOperations(catalogue, settings.limits),
-        authentication=Authentication(ports.documents, ports.key_uses, ports.clock),
+        authentication=authentication,
         keys=keys,
         quotas=quotas,
         audit=AuditOperations(ports.audit, ports.clock, keep_seconds=settings.audit_retention_seconds),

@@ -1,20 +1,15 @@
-"""Reading jobs: one, waited for, listed; its plan and its console."""
+"""Reading jobs: one, listed; its plan and its console."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
-
-from anyio.to_thread import run_sync
 
 from vardy_api.operations.caller import Caller
 from vardy_worker.contracts.audit import Origin
 from vardy_worker.contracts.errors import RequestError, StoreUnavailable
 from vardy_worker.contracts.ids import JOB_ID
 from vardy_worker.contracts.job import ConsoleRecord
-from vardy_worker.contracts.status import is_settled
 from vardy_worker.contracts.user import Scope
 from vardy_worker.verbs import expire
 
@@ -24,10 +19,7 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.job import JobFilter, JobPage, JobRecord
     from vardy_worker.contracts.journal import JournalEntry
     from vardy_worker.contracts.plan import Plan
-    from vardy_worker.ports import ChangeFeed, Clock, JobStore
-
-LOOK_SECONDS = 5.0
-"""A waiting request looks at the store at least this often: the feed is only a hint."""
+    from vardy_worker.ports import Clock, JobStore
 
 _READ_BY_API = Origin(via="api")
 """From where a plan is ended whose time a reader found to be over."""
@@ -58,14 +50,10 @@ def plan_of(job: JobRecord) -> Plan:
 class JobOperations:
     """The use cases of readers."""
 
-    def __init__(self, store: JobStore, feed: ChangeFeed, clock: Clock, *, retain_seconds: int) -> None:
+    def __init__(self, store: JobStore, clock: Clock, *, retain_seconds: int) -> None:
         self._store = store
-        self._feed = feed
         self._clock = clock
         self._retain_seconds = retain_seconds
-        self._closing = asyncio.Event()
-        self.waiting = 0
-        """Requests that wait for a job now."""
 
     def find(self, caller: Caller, job_id: str) -> JobRecord:
         """The record as stored, if visible. Raises `job.not_found`."""
@@ -78,6 +66,11 @@ class JobOperations:
         """The job as it is now. A plan whose time is over has ended, whether or not anything swept it."""
         return self.after_expiry(self.find(caller, job_id))
 
+    def look_up(self, job_id: str) -> JobRecord | None:
+        """The same for whoever checks by itself who may see it; None if it is not there."""
+        job = self._store.get(job_id)
+        return job and self.after_expiry(job)
+
     def after_expiry(self, job: JobRecord) -> JobRecord:
         """The job, ended first if it waited too long for people; seen so too where the store cannot write."""
         change = expire(job, now_ms=self._clock.now_ms(), retain_seconds=self._retain_seconds)
@@ -88,45 +81,6 @@ class JobOperations:
         except StoreUnavailable:
             return job.model_copy(update={"status": change.to, **change.set})
         return self._store.get(job.id) or job
-
-    async def wait(self, caller: Caller, job_id: str, seconds: float) -> JobRecord:
-        """The job when it has settled, or as it is after `seconds`. Holds no thread meanwhile."""
-        job = await run_sync(self.read, caller, job_id)
-        if is_settled(job.status) or seconds <= 0:
-            return job
-        self.waiting += 1
-        try:
-            await self._wait_settled(job_id, seconds)
-        finally:
-            self.waiting -= 1
-        return await run_sync(self.read, caller, job_id)
-
-    async def _wait_settled(self, job_id: str, seconds: float) -> None:
-        loop = asyncio.get_running_loop()
-        end = loop.time() + seconds
-        settled = False
-        while not settled and not self._closing.is_set() and (left := end - loop.time()) > 0:
-            # Listening begins before the look, so that no change falls between the two.
-            changed = asyncio.ensure_future(self._feed.wait(job_id, min(left, LOOK_SECONDS)))
-            closing = asyncio.ensure_future(self._closing.wait())
-            try:
-                await asyncio.sleep(0)
-                settled = await self._is_settled(job_id)
-                if not settled:
-                    await asyncio.wait((changed, closing), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for task in (changed, closing):
-                    task.cancel()
-                    with contextlib.suppress(asyncio.CancelledError):
-                        await task
-
-    async def _is_settled(self, job_id: str) -> bool:
-        seen = await run_sync(self._store.version, job_id)
-        return seen is None or is_settled(seen[1])
-
-    def stop_waiting(self) -> None:
-        """Lets every waiting request answer now; called in the event loop when the API stops."""
-        self._closing.set()
 
     def list(self, caller: Caller, where: JobFilter, *, cursor: str | None, limit: int) -> JobPage:
         """A page of the visible jobs, newest first. Raises `cursor.invalid`."""

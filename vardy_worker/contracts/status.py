@@ -116,6 +116,14 @@ def is_final(status: Status) -> bool:
     return is_settled(status) and status not in WAITING_FOR_PEOPLE
 
 
+def is_over(status: Status, *, has_plan: bool) -> bool:
+    """Whether no move is left: not even an operator can requeue what became of the job.
+
+    Of two jobs that failed in a function, only one whose commit failed has a plan to requeue.
+    """
+    return not TRANSITIONS[status] or (status is Status.FUNCTION_ERROR and not has_plan)
+
+
 def is_settled(status: Status) -> bool:
     """Whether a wait for the job returns in this status."""
     return status not in UNSETTLED

@@ -6,7 +6,8 @@ in its thread pool. Only `ChangeFeed` is asynchronous, so that waiting costs no 
 
 from vardy_worker.ports.audit import AuditTrail, ChainPart, LogLine, LogPart
 from vardy_worker.ports.clock import Clock
-from vardy_worker.ports.documents import ChangeFeed, Document, DocumentPage, Documents, Presence, WorkerSeen
+from vardy_worker.ports.documents import Document, DocumentPage, Documents, Presence, WorkerSeen
+from vardy_worker.ports.feed import ChangeFeed
 from vardy_worker.ports.functions import (
     BadArguments,
     CallFailed,
@@ -31,6 +32,7 @@ from vardy_worker.ports.jobs import (
     Missing,
     NotClaimed,
     Replayed,
+    Seen,
     Submitted,
 )
 from vardy_worker.ports.judge import Judge, JudgeCache
@@ -82,6 +84,7 @@ __all__ = [
     "Replayed",
     "RuleEngine",
     "Sandbox",
+    "Seen",
     "Submitted",
     "WorkerSeen",
 ]

@@ -90,10 +90,3 @@ class Presence(Protocol):
 
     def seen(self) -> Sequence[WorkerSeen]:
         """The live ones."""
-
-
-class ChangeFeed(Protocol):
-    """Wakes coroutines when a job changes. A hint only: callers read the store after it."""
-
-    async def wait(self, job_id: str, timeout_seconds: float) -> bool:
-        """Returns True soon after the next change of the job, False after the time."""

@@ -141,6 +141,18 @@ class DueJob:
     created_at_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one look tells of a job."""
+
+    version: int
+    status: Status
+    events: int
+    """How many events it has; the id of the newest one."""
+    is_over: bool
+    """Whether nothing can become of it any more: not even an operator can requeue it."""
+
+
 class JobStore(Protocol):
     """Jobs. Every state change is one compare-and-set, safe to send twice.
 
@@ -171,6 +183,9 @@ class JobStore(Protocol):
 
     def version(self, job_id: str) -> tuple[int, Status] | None:
         """Just the version and status, cheaply."""
+
+    def look(self, job_ids: Sequence[str]) -> Mapping[str, Seen | None]:
+        """The state of many jobs in one round trip, each as of one moment; None for one that is not there."""
 
     def change(self, change: Change) -> Changed | Conflict | Missing:
         """Applies a compare-and-set."""

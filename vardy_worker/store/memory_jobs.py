@@ -23,6 +23,7 @@ from vardy_worker.ports import (
     Missing,
     NotClaimed,
     Replayed,
+    Seen,
     Submitted,
 )
 from vardy_worker.store.codec import (
@@ -46,6 +47,7 @@ from vardy_worker.store.memory_accounts import MemoryAccounts
 from vardy_worker.store.memory_audit import MemoryAuditTrail
 from vardy_worker.store.memory_rates import MemoryRates
 from vardy_worker.store.memory_totals import MemoryTotals
+from vardy_worker.store.seen import LOOK_FIELDS, decode_seen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -171,6 +173,15 @@ class MemoryJobStore:
         with self._lock:
             job = self._job(job_id)
             return (job.number("version"), job.status) if job else None
+
+    def look(self, job_ids: Sequence[str]) -> Mapping[str, Seen | None]:
+        """See `JobStore.look`."""
+        with self._lock:
+            return {job_id: self._seen(job_id) for job_id in job_ids}
+
+    def _seen(self, job_id: str) -> Seen | None:
+        job = self._job(job_id)
+        return decode_seen([job.fields.get(name) for name in LOOK_FIELDS], len(job.events)) if job else None
 
     def change(self, change: Change) -> Changed | Conflict | Missing:
         """See `JobStore.change`."""

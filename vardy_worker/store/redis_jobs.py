@@ -25,6 +25,7 @@ from vardy_worker.ports import (
     Missing,
     NotClaimed,
     Replayed,
+    Seen,
     Submitted,
 )
 from vardy_worker.store.codec import (
@@ -48,6 +49,7 @@ from vardy_worker.store.redis_erasure import RedisErasure
 from vardy_worker.store.redis_listing import RedisListing
 from vardy_worker.store.redis_totals import RedisTotals
 from vardy_worker.store.scripts import NotReplicated, Scripts
+from vardy_worker.store.seen import LOOK_FIELDS, decode_seen
 from vardy_worker.store.totals import KEEP_MS
 
 if TYPE_CHECKING:
@@ -176,6 +178,18 @@ class RedisJobStore:
         if version is None or status is None:
             return None
         return int(version), _status(status)
+
+    def look(self, job_ids: Sequence[str]) -> Mapping[str, Seen | None]:
+        """See `JobStore.look`."""
+        with translated():
+            # As a transaction, so that no event is counted of a status that was not seen yet, nor the reverse.
+            pipe = self._client.pipeline(transaction=True)
+            for job_id in job_ids:
+                pipe.hmget(self._keys.job(job_id), LOOK_FIELDS)
+                pipe.llen(self._keys.events(job_id))
+            replies = pipe.execute()
+        seen = map(decode_seen, replies[::2], replies[1::2])
+        return dict(zip(job_ids, seen, strict=True))
 
     def change(self, change: Change) -> Changed | Conflict | Missing:
         """See `JobStore.change`. While the server is away, the same sending is repeated for `patience_seconds`."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.factories import ANA
+from tests.support.waiting import eventually
 from vardy_worker.contracts.errors import StoreUnavailable
 from vardy_worker.contracts.execution import ConsoleLine
 from vardy_worker.contracts.job import ConsoleRecord
@@ -38,22 +39,12 @@ def test_a_wait_returns_at_once_for_a_settled_job(api: ApiWorld, http: httpx.Cli
     assert http.get(f"/v1/jobs/{job.id}?wait=60").json()["settled"] is True
 
 
-def test_a_wait_returns_when_the_job_settles(
-    api: ApiWorld, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wait_returns_when_the_job_settles(api: ApiWorld, http: httpx.Client) -> None:
     job = api.job(Status.RUNNING)
-    looked = threading.Event()
-    version = api.store.version
-
-    def look(job_id: str) -> tuple[int, Status] | None:
-        looked.set()
-        return version(job_id)
-
-    monkeypatch.setattr(api.store, "version", look)
     answers: list[httpx.Response] = []
     thread = threading.Thread(target=lambda: answers.append(http.get(f"/v1/jobs/{job.id}?wait=30")))
     thread.start()
-    assert looked.wait(10)
+    assert eventually(lambda: api.operations.held.polls == 1)
     api.move(job.id, Status.RUNNING, Status.SUCCESS)
     thread.join(4)
     assert not thread.is_alive()
@@ -74,7 +65,7 @@ def test_a_wait_beyond_its_bounds_is_refused(api: ApiWorld, http: httpx.Client, 
 
 def test_when_the_api_stops_waiting_requests_answer_at_once(api: ApiWorld, http: httpx.Client) -> None:
     job = api.job(Status.RUNNING)
-    api.transport._loop.loop.call_soon_threadsafe(api.operations.jobs.stop_waiting)
+    api.transport._loop.loop.call_soon_threadsafe(api.operations.held.stop)
     assert http.get(f"/v1/jobs/{job.id}?wait=60").json()["status"] == "RUNNING"
 
 

@@ -1,0 +1,75 @@
+"""Answers with a stream of server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from fastapi.sse import format_sse_event
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+
+from vardy_api.http.leaving import while_connected
+from vardy_api.shapes import EventView
+from vardy_worker.contracts.view import moment
+from vardy_worker.logs import get_logger
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.types import Receive, Scope, Send
+
+    from vardy_api.operations.event_stream import EventStream
+    from vardy_worker.contracts.events import Event
+
+MEDIA_TYPE: Final = "text/event-stream"
+RECONNECT_MS: Final = 1000
+"""After this time a browser connects again when the stream broke."""
+TAKE_SECONDS_MAX: Final = 60.0
+"""A reader that takes nothing of what was sent for this long has gone."""
+
+log = get_logger(__name__)
+
+
+class EventStreamResponse(Response):
+    """Sends what a stream tells as it comes. Nothing is buffered here, and nothing is left when the client leaves."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, stream: EventStream) -> None:
+        # nginx holds answers back unless it is told not to.
+        super().__init__(headers={"X-Accel-Buffering": "no"})
+        del self.headers["content-length"]
+        self._stream = stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one connection."""
+        del scope
+
+        async def tell(events: Sequence[Event]) -> None:
+            text = b"".join(map(_message, events)) or format_sse_event(comment="")
+            await _send(send, text)
+
+        async def stream() -> None:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            await _send(send, format_sse_event(retry=RECONNECT_MS))
+            await self._stream.run(tell)
+            await _send(send, b"", more=False)
+
+        try:
+            await while_connected(receive, stream())
+        except ClientDisconnect:
+            return
+        except TimeoutError:
+            log.info("events.reader_gone", seconds=TAKE_SECONDS_MAX)
+
+
+async def _send(send: Send, text: bytes, *, more: bool = True) -> None:
+    """Raises `TimeoutError` for a reader that takes nothing."""
+    async with asyncio.timeout(TAKE_SECONDS_MAX):
+        await send({"type": "http.response.body", "body": text, "more_body": more})
+
+
+def _message(event: Event) -> bytes:
+    view = EventView(id=event.id, type=event.type, at=moment(event.at_ms), data=event.data)
+    return format_sse_event(event=view.type, data_str=view.model_dump_json(), id=view.id)
