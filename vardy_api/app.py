@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from vardy_api.bootstrap import build_api
+from vardy_api.http.server import ConnectionLimits, ServerConfig
 from vardy_worker.contracts.errors import SettingsError
 from vardy_worker.logs import configure_logs
 from vardy_worker.settings import load_settings
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
 STOP_SECONDS_MAX = 10
 """Requests under way get this long to end; those that only wait for a job are answered at once."""
-KEEP_ALIVE_SECONDS = 75
-"""Longer than the longest long poll, so that no client sends into a connection being closed."""
-HEADER_BYTES_MAX = 32 * 1024
 
 
 def create_app() -> Api:
@@ -55,17 +53,11 @@ class _Server(uvicorn.Server):
 def serve(settings: Settings, *, host: str | None = None, port: int | None = None) -> None:
     """Serves until SIGINT or SIGTERM. Raises `SettingsError` when it cannot start."""
     api = build_api(settings)
-    config = uvicorn.Config(
+    config = ServerConfig(
         api,
+        limits=ConnectionLimits(connections_max=settings.connections_max),
         host=host or settings.api_host,
         port=settings.api_port if port is None else port,
-        # Vardy's own logging is set up already, and its metrics count requests.
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=STOP_SECONDS_MAX,
-        h11_max_incomplete_event_size=HEADER_BYTES_MAX,
-        ws="none",
     )
     _Server(config, api).run()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
+from ipaddress import ip_network
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
@@ -74,6 +75,14 @@ class Settings(BaseSettings):
     api_host: str = Field("127.0.0.1", description="address `vardy api` listens on")
     api_port: int = Field(8000, ge=1, le=65_535, description="port `vardy api` listens on")
     request_bytes_max: int = Field(1024 * 1024, ge=1024, description="body of one request")
+    connections_max: int = Field(5000, ge=1, le=1_000_000, description="connections to one API process at once")
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="proxies whose `X-Forwarded-For` is believed: addresses and networks, comma-separated"
+    )
+    metrics_key_needed: bool = Field(
+        False,  # noqa: FBT003 - pydantic takes the default first
+        description="`/metrics` needs a key with `operate` or `admin`",
+    )
 
     key_requests_per_minute: Rate = Field(6000, description="requests with one API key")
     key_jobs_max: Count = Field(0, description="unsettled jobs of one API key at once")
@@ -84,11 +93,26 @@ class Settings(BaseSettings):
     user_tokens_per_day: Count = Field(0, description="tokens of all model calls for one person")
     user_cost_usd_per_day: Dollars = Field(0, description="cost of all model calls for one person, in US dollars")
 
-    @field_validator("model_fallbacks", "worker_queues", mode="before")
+    @field_validator("model_fallbacks", "worker_queues", "trusted_proxies", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _addresses(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        """Names could be made to resolve to somebody else."""
+        for text in value:
+            try:
+                network = ip_network(text)
+            except ValueError as error:
+                msg = f"{text!r} is no IP address, nor a network such as 10.0.0.0/24 ({error})"
+                raise ValueError(msg) from error
+            if not network.prefixlen:
+                msg = f"{text} is everybody, so that any client could choose its address"
+                raise ValueError(msg)
         return value
 
     @field_validator("audit_retention_seconds")

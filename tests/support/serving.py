@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
+from vardy_api.http.server import ConnectionLimits, ServerConfig
+
 if TYPE_CHECKING:
     import socket
     from collections.abc import Iterator
@@ -15,12 +17,15 @@ if TYPE_CHECKING:
     from vardy_api.http.application import Api
 
 
+LIMITS = ConnectionLimits(connections_max=5000)
+
+
 class Served(uvicorn.Server):
     """Says when it is ready. `stop` is what a signal does to it."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, limits: ConnectionLimits) -> None:
         self.api = api
-        super().__init__(uvicorn.Config(api, port=0, log_config=None, timeout_graceful_shutdown=5))
+        super().__init__(ServerConfig(api, limits=limits, port=0, timeout_graceful_shutdown=5))
         self.ready = threading.Event()
         self.url = ""
 
@@ -35,9 +40,9 @@ class Served(uvicorn.Server):
 
 
 @contextmanager
-def served(api: Api) -> Iterator[Served]:
+def served(api: Api, limits: ConnectionLimits = LIMITS) -> Iterator[Served]:
     """The application, until the block ends."""
-    server = Served(api)
+    server = Served(api, limits)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

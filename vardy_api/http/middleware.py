@@ -5,8 +5,9 @@ Plain ASGI, so that nothing is buffered on the way out and streams stay streams.
 
 from __future__ import annotations
 
+import asyncio
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from starlette.datastructures import Headers, MutableHeaders
 
@@ -26,6 +27,10 @@ SECURITY_HEADERS = {
     # A job is personal data: only the caller may keep it, and must ask again before using it.
     "Cache-Control": "private, no-cache",
 }
+
+
+BODY_SECONDS_MAX: Final = 30.0
+"""From the end of the headers to the end of the body."""
 
 
 class SecurityHeaders:
@@ -74,15 +79,16 @@ class UnexpectedErrors:
 
 
 class BodyLimit:
-    """Reads the whole body before anything else does, and refuses one above `bytes_max`.
+    """Reads the whole body before anything else does, and refuses one above `bytes_max`, or later than `seconds_max`.
 
     The limit is small, so reading ahead costs little, and it holds for bodies that do not
-    say their length.
+    say their length. No thread waits for a body.
     """
 
-    def __init__(self, app: ASGIApp, *, bytes_max: int) -> None:
+    def __init__(self, app: ASGIApp, *, bytes_max: int, seconds_max: float = BODY_SECONDS_MAX) -> None:
         self._app = app
         self._bytes_max = bytes_max
+        self._seconds_max = seconds_max
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one connection."""
@@ -91,37 +97,62 @@ class BodyLimit:
             return
         said = Headers(scope=scope).get("content-length", "")
         if said.isdigit() and int(said) > self._bytes_max:
-            await self._refuse(scope, receive, send)
+            await self._refuse_size(scope, receive, send)
             return
+        try:
+            async with asyncio.timeout(self._seconds_max):
+                body = await self._read(receive)
+        except TimeoutError:
+            await self._refuse_pace(scope, receive, send)
+            return
+        if body is None:
+            return
+        if len(body) > self._bytes_max:
+            await self._refuse_size(scope, receive, send)
+            return
+        await self._app(scope, _replaying(bytes(body), receive), send)
+
+    async def _read(self, receive: Receive) -> bytearray | None:
+        """The body, cut soon after it is too large; None when the client left."""
         body = bytearray()
         more = True
-        while more:
+        while more and len(body) <= self._bytes_max:
             message = await receive()
             if message["type"] != "http.request":
-                return
+                return None
             body += message.get("body", b"")
             more = message.get("more_body", False)
-            if len(body) > self._bytes_max:
-                await self._refuse(scope, receive, send)
-                return
-        replayed = False
+        return body
 
-        async def replay() -> Message:
-            nonlocal replayed
-            if replayed:
-                return await receive()
-            replayed = True
-            return {"type": "http.request", "body": bytes(body), "more_body": False}
-
-        await self._app(scope, replay, send)
-
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _refuse_size(self, scope: Scope, receive: Receive, send: Send) -> None:
         document = problem(
             "request.too_large",
             f"The body has more than {self._bytes_max} bytes.",
             {"limit": "request_bytes_max", "bytes_max": self._bytes_max},
         )
         await problem_response(document)(scope, receive, send)
+
+    async def _refuse_pace(self, scope: Scope, receive: Receive, send: Send) -> None:
+        document = problem(
+            "request.timeout",
+            f"The body was not complete after {self._seconds_max:g} seconds.",
+            {"limit": "body_seconds_max", "seconds_max": self._seconds_max},
+        )
+        await problem_response(document)(scope, receive, send)
+
+
+def _replaying(body: bytes, receive: Receive) -> Receive:
+    """Gives the body that was read, then what comes."""
+    replayed = False
+
+    async def replay() -> Message:
+        nonlocal replayed
+        if replayed:
+            return await receive()
+        replayed = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
 
 
 def _has_body(headers: Headers) -> bool:

@@ -119,6 +119,9 @@ PROBLEMS: Mapping[str, tuple[int, str]] = MappingProxyType(
         "request.malformed": (422, "The body is not JSON"),
         "request.invalid": (422, "The request does not fit its schema"),
         "request.too_large": (413, "The body is too large"),
+        "request.head_too_large": (431, "The request's headers are too large"),
+        "request.framing": (400, "This is no HTTP/1.1 request"),
+        "request.timeout": (408, "The request took too long to arrive"),
         "request.media_type": (415, "The body is not sent as JSON"),
         "request.not_found": (404, "There is no such address"),
         "request.method": (405, "The address does not take this method"),
@@ -156,6 +159,7 @@ PROBLEMS: Mapping[str, tuple[int, str]] = MappingProxyType(
         "rate.limited": (429, "Too many requests"),
         "quota.exceeded": (429, "A ceiling of the key or the person is reached"),
         "service.unavailable": (503, "The store cannot be reached"),
+        "service.busy": (503, "The service is at a limit of its own"),
         "internal": (500, "Vardy failed; the operator's log has the correlation id"),
     }
 )
