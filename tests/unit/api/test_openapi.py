@@ -92,7 +92,7 @@ def test_every_example_of_a_body_validates(document: dict[str, Any]) -> None:
         for group in (
             examples.RUN, examples.EXPLORE, examples.DECISION, examples.RESOLVE, examples.RECIPE, examples.PROGRAM,
             examples.RECIPE_REVIEW, examples.RULES, examples.RULES_TEST, examples.PROMPT, examples.KEY,
-            examples.KEY_ROTATION,
+            examples.KEY_CHANGE, examples.KEY_ROTATION,
         )
     )  # fmt: skip
 
@@ -120,6 +120,8 @@ def test_every_example_of_a_body_does_what_it_says(api: ApiWorld, http: httpx.Cl
     for example in examples.KEY.values():
         made = http.post("/v1/keys", json=example["value"])
         assert made.status_code == 201
+    for example in examples.KEY_CHANGE.values():
+        assert http.patch(f"/v1/keys/{made.json()['id']}", json=example["value"]).status_code == 200
     for example in examples.KEY_ROTATION.values():
         assert http.post(f"/v1/keys/{made.json()['id']}/rotate", json=example["value"]).status_code == 200
 
