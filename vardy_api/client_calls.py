@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from pydantic import BaseModel, ValidationError
 
@@ -21,6 +21,7 @@ from vardy_api.shapes import (
     AttemptsView,
     CheckedProgram,
     ConsoleView,
+    EventView,
     ExploreRequest,
     HealthView,
     JournalView,
@@ -47,16 +48,14 @@ from vardy_worker.contracts.plan import Plan
 from vardy_worker.contracts.view import JobView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Mapping
 
     from vardy_api.recipe_shapes import RecipeReview, RecipeSave
     from vardy_api.rule_shapes import RulesTest
     from vardy_api.shapes import DecisionRequest, PersonRequest, ReasonRequest, ResolveRequest, RunRequest
-    from vardy_worker.contracts.job import JobKind
-    from vardy_worker.contracts.status import Status
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 M = TypeVar("M", bound=BaseModel)
 
 PAGE_MAX = 200
@@ -73,7 +72,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
+class Call(Generic[T_co]):
     """One request, and how to read its answer.
 
     `repeatable`: sending it twice does no harm, so it may be sent again when the answer
@@ -83,7 +82,7 @@ class Call(Generic[T]):
 
     method: str
     path: str
-    parse: Callable[[Reply], T]
+    parse: Callable[[Reply], T_co]
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | None = None
@@ -96,6 +95,7 @@ def read_as(model: type[M]) -> Callable[[Reply], M]:
     """Reads a body; fields that a newer service added are left out."""
 
     def parse(reply: Reply) -> M:
+        _refuse_redirect(reply)
         try:
             return model.model_validate_json(reply.content, extra="ignore")
         except ValidationError as error:
@@ -106,7 +106,16 @@ def read_as(model: type[M]) -> Callable[[Reply], M]:
 
 
 def _nothing(reply: Reply) -> None:
-    del reply
+    _refuse_redirect(reply)
+
+
+def _refuse_redirect(reply: Reply) -> None:
+    """Raises for a redirect. None is followed: the key would go to whoever it names."""
+    if 300 <= reply.status < 400:  # noqa: PLR2004 - HTTP's redirects
+        place = urlsplit(reply.headers.get("location", ""))
+        where = f" to {place.scheme}://{place.hostname}" if place.scheme and place.hostname else ""
+        msg = f"The address answers with a redirect{where}, and none is followed; give the address of the API itself."
+        raise ClientError(msg, code="client.redirect")
 
 
 def read_problem(reply: Reply) -> Problem:
@@ -138,19 +147,22 @@ def _query(**values: object) -> dict[str, str]:
 # --- jobs ------------------------------------------------------------------------------------
 
 
-def submit(request: RunRequest | ExploreRequest, *, idempotency_key: str, wait_seconds: float = 0) -> Call[JobView]:
+def submit(request: RunRequest | ExploreRequest, *, idempotency_key: str) -> Call[JobView]:
     """`POST /v1/run` or `POST /v1/explore`. The key makes it safe to send again."""
-    headers = {"Idempotency-Key": idempotency_key}
-    if wait_seconds:
-        headers["Prefer"] = f"wait={wait_seconds:g}"
     return Call(
         "POST",
         _path("explore" if isinstance(request, ExploreRequest) else "run"),
         read_as(JobView),
-        headers=headers,
+        headers={"Idempotency-Key": idempotency_key},
         content=_body(request),
-        wait_seconds=wait_seconds,
     )
+
+
+def preferring_wait(call: Call[T], seconds: float) -> Call[T]:
+    """The same call, whose answer is held back until the job settles, for so long at the most."""
+    if not seconds:
+        return call
+    return replace(call, headers={**call.headers, "Prefer": f"wait={seconds:g}"}, wait_seconds=seconds)
 
 
 def read_job(job_id: str, *, wait_seconds: float = 0) -> Call[JobView]:
@@ -159,32 +171,14 @@ def read_job(job_id: str, *, wait_seconds: float = 0) -> Call[JobView]:
     return Call("GET", _path("jobs", job_id), read_as(JobView), query=query, wait_seconds=wait_seconds)
 
 
-def job_filters(
-    status: Sequence[Status | str] | Status | str | None,
-    kind: JobKind | str | None,
-    user: str | None,
-    recipe: str | None,
-    created_after: datetime | None,
-) -> dict[str, object]:
-    """The query of a listing."""
-    if status is not None and not isinstance(status, str):
-        status = ",".join(status)
-    return {
-        "status": status,
-        "kind": kind,
-        "user": user,
-        "recipe": recipe,
-        "created_after": None if created_after is None else created_after.isoformat(),
-    }
-
-
-def list_jobs(filters: Mapping[str, object], *, cursor: str | None, limit: int | None) -> Call[SummaryPage]:
+def list_jobs(filters: Mapping[str, object], *, cursor: str | None, limit: int | None = PAGE_MAX) -> Call[SummaryPage]:
     """`GET /v1/jobs`."""
     query = _query(**filters, cursor=cursor, limit=limit)
     return Call("GET", "/v1/jobs", read_as(SummaryPage), query=query)
 
 
 def _read_plan(reply: Reply) -> Plan:
+    _refuse_redirect(reply)
     digest = reply.headers.get("etag", "").strip('"')
     if hashlib.sha256(reply.content).hexdigest() != digest:
         raise ClientError("The plan's bytes do not match its digest.", code="client.bad_answer")
@@ -209,6 +203,18 @@ def read_journal(job_id: str) -> Call[JournalView]:
 def read_attempts(job_id: str) -> Call[AttemptsView]:
     """`GET /v1/jobs/{id}/attempts`."""
     return Call("GET", _path("jobs", job_id, "attempts"), read_as(AttemptsView))
+
+
+def read_events(job_id: str, *, after: str, follow: bool) -> Call[None]:
+    """`GET /v1/jobs/{id}/events`: those after the id `after`, as a stream; `204` when there is no more to tell."""
+    headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"} | ({"Last-Event-ID": after} if after else {})
+    query = _query(follow="true") if follow else {}
+    return Call("GET", _path("jobs", job_id, "events"), _nothing, query=query, headers=headers)
+
+
+def read_event(data: str) -> EventView:
+    """The event of a message."""
+    return read_as(EventView)(Reply(200, {}, data.encode()))
 
 
 def decide(job_id: str, digest: str, request: DecisionRequest) -> Call[JobView]:
@@ -379,9 +385,9 @@ def rotate_key(key_id: str, request: KeyRotate) -> Call[NewKeyView]:
     return Call("POST", _path("keys", key_id, "rotate"), read_as(NewKeyView), content=_body(request), repeatable=False)
 
 
-def read_usage() -> Call[UsageView]:
+def read_usage(user: str | None, key: str | None) -> Call[UsageView]:
     """`GET /v1/usage`."""
-    return Call("GET", "/v1/usage", read_as(UsageView))
+    return Call("GET", "/v1/usage", read_as(UsageView), query=_query(user=user, key=key))
 
 
 def list_audit(filters: Mapping[str, object], *, cursor: str | None, limit: int | None) -> Call[AuditPage]:
@@ -395,6 +401,7 @@ def verify_audit(chain: str | None, *, cursor: str | None) -> Call[TrailCheckPag
 
 
 def _read_lines(reply: Reply) -> tuple[bytes, ...]:
+    _refuse_redirect(reply)
     return tuple(reply.content.split(b"\n")[:-1])
 
 

@@ -9,20 +9,26 @@ VardyError
     │   ├── Conflict              409
     │   │   └── PlanChanged         412: the plan is not the one that was shown
     │   ├── Invalid               400, 405, 413, 422, 428
-    │   ├── RateLimited           429
+    │   │   └── InvalidArguments    the same, found before anything was sent
+    │   ├── RateLimited           429; `retry_after_seconds`
     │   └── ServiceFailed         5xx
     ├── Unreachable             no answer, after retries
     └── WaitTimeout             the job did not settle in time; `job` is how it was seen last
+
+What an exception holds can be logged and pickled: neither keys nor what was sent are in it.
 """
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from vardy_worker.contracts.errors import VardyError
+from vardy_api.shapes import Problem
+from vardy_worker.contracts.errors import PROBLEMS, VardyError
 
 if TYPE_CHECKING:
-    from vardy_api.shapes import Problem
+    from collections.abc import Mapping
+
     from vardy_worker.contracts.view import JobView
 
 
@@ -30,6 +36,16 @@ class ClientError(VardyError):
     """Anything the client raises."""
 
     code = "client.error"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are made anew from `args`, which the constructors of the subclasses do not take.
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[ClientError], args: tuple[Any, ...], state: dict[str, Any]) -> ClientError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class Unreachable(ClientError):  # noqa: N818 - named for the state, as its siblings
@@ -52,14 +68,18 @@ class WaitTimeout(ClientError):  # noqa: N818 - the same
 
 
 class VardyProblem(ClientError):  # noqa: N818 - the same
-    """The service refused. `message` is its sentence, `code` its stable code, `status` that of HTTP."""
+    """The service refused. `message` is its sentence, `code` its stable code, `status` that of HTTP.
 
-    def __init__(self, problem: Problem) -> None:
+    `retry_after_seconds` is when the service said that it may be tried again, if it did.
+    """
+
+    def __init__(self, problem: Problem, *, retry_after_seconds: float | None = None) -> None:
         details: dict[str, Any] = problem.details
         super().__init__(problem.detail, code=problem.code, details=details)
         self.status = problem.status
         self.title = problem.title
         self.instance = problem.instance
+        self.retry_after_seconds = retry_after_seconds
 
     @property
     def problems(self) -> list[dict[str, Any]]:
@@ -92,28 +112,44 @@ class Invalid(VardyProblem):
     """The request itself is wrong."""
 
 
+class InvalidArguments(Invalid):
+    """No request can have these arguments, so none was sent; code and `problems` are as the service would say."""
+
+
 class RateLimited(VardyProblem):
-    """Too many requests, after retries."""
+    """Too many requests, or a ceiling is reached; `retry_after_seconds` says when it may be tried again."""
 
 
 class ServiceFailed(VardyProblem):
     """The service, or its store, failed."""
 
 
-_BY_STATUS: dict[int, type[VardyProblem]] = {
-    401: Unauthorized,
-    403: Forbidden,
-    404: NotFound,
-    409: Conflict,
-    410: NotFound,
-    412: PlanChanged,
-    429: RateLimited,
-}
+_BY_STATUS: Mapping[int, type[VardyProblem]] = MappingProxyType(
+    {
+        401: Unauthorized,
+        403: Forbidden,
+        404: NotFound,
+        409: Conflict,
+        410: NotFound,
+        412: PlanChanged,
+        429: RateLimited,
+    }
+)
 
 _SERVER_FAULT = 500
 
 
-def problem_error(problem: Problem) -> VardyProblem:
+def problem_error(problem: Problem, *, retry_after_seconds: float | None = None) -> VardyProblem:
     """The exception of a problem."""
     kind = _BY_STATUS.get(problem.status, ServiceFailed if problem.status >= _SERVER_FAULT else Invalid)
-    return kind(problem)
+    return kind(problem, retry_after_seconds=retry_after_seconds)
+
+
+def refusal(code: str, message: str, details: dict[str, Any] | None = None) -> VardyProblem:
+    """What the service would answer, where that is known before anything is sent."""
+    status, title = PROBLEMS[code]
+    kind = _BY_STATUS.get(status, InvalidArguments)
+    shaped = Problem(
+        type=f"/problems/{code}", title=title, status=status, detail=message, code=code, details=details or {}
+    )
+    return kind(shaped)

@@ -1,50 +1,35 @@
-"""What the client does over several requests: retrying, waiting, asking for approval.
+"""What a method of the client does, as a generator of steps that a driver carries out.
 
-Written once, as generators that yield steps and get their results sent in; a driver
-carries the steps out, blocking or asynchronously. Pure apart from the clock given.
+So every method is written once: `Vardy` carries the steps out one after another and
+blocks, `AsyncVardy` awaits them. A flow knows no network, and no clock but the one given.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from vardy_api import client_calls as calls
-from vardy_api.client_errors import Unreachable, WaitTimeout, problem_error
-from vardy_api.shapes import WAIT_SECONDS_MAX, DecisionRequest, PersonRequest, SummaryPage
-from vardy_worker.contracts.decision import Choice
-from vardy_worker.contracts.status import Status
+from vardy_api.client_errors import Unreachable, problem_error
 from vardy_worker.contracts.user import User
 
 if TYPE_CHECKING:
     from vardy_api.client_calls import Call, Reply
-    from vardy_api.shapes import ExploreRequest, RunRequest, SummaryView
     from vardy_worker.contracts.view import JobView
-
-T = TypeVar("T")
-
-
-class Page(Protocol):
-    """Whatever says where the next page begins."""
-
-    @property
-    def next(self) -> str | None:
-        """The cursor of the following page."""
-        ...
-
-
-P = TypeVar("P", bound=Page)
 
 TRIES_MAX = 5
 """How often one request is sent at the most."""
 PAUSE_SECONDS = (0.2, 0.5, 1.0, 2.0)
 """Between the tries, unless the service says how long (`Retry-After`)."""
 RETRY_AFTER_SECONDS_MAX = 30.0
-HELD_SECONDS_MIN = 0.5
-"""A long poll answered sooner, and unsettled, was not held back: then the client pauses itself."""
-
-TRY_AGAIN_STATUSES = frozenset({429, 502, 503, 504})
+"""A service that asks for a longer pause is not tried again: the caller is told."""
+RETRYING_SECONDS_MAX = 120.0
+"""No request is sent again later than this after the first time."""
+OUTAGE_STATUSES = frozenset({502, 503, 504})
+TRY_AGAIN_STATUSES = OUTAGE_STATUSES | {429}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,170 +63,168 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
+class Listen:
+    """Open a stream of events, in place of any before; the result is `Opened`, a `Reply` or `Lost`."""
+
+    call: Call[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Hear:
+    """The next of the stream that is open: a `Message`, `Ended` or `Lost`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Lost:
-    """No answer came. `arrived`: the request may have reached the service."""
+    """No answer came, or no more of it. `arrived`: the request may have reached the service.
+
+    `silent`: nothing broke, but nothing came for as long as was waited.
+    """
 
     reason: str
     arrived: bool
+    silent: bool = False
 
 
-Step: TypeAlias = Send | Pause | Ask
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The stream is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a stream; `data` is "" where it only keeps the connection alive."""
+
+    id: str
+    type: str
+    data: str
+    retry_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The stream ended as streams do; whether all was told is not known."""
+
+
+T = TypeVar("T")
+I_co = TypeVar("I_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Item(Generic[I_co]):
+    """One item of what an iterator yields; it has no result."""
+
+    value: I_co
+
+
+Step: TypeAlias = Send | Pause | Ask | Listen | Hear
 Flow: TypeAlias = Generator[Step, Any, T]
+"""A method: its steps, and what it returns."""
+Stream: TypeAlias = Generator[Step | Item[T], Any, None]
+"""A method that yields items."""
 Monotonic: TypeAlias = Callable[[], float]
 
 
-def as_user(user: User | str | dict[str, Any] | None) -> User | None:
-    """A user from what is handy: an id, a mapping, or the contract itself."""
-    if isinstance(user, str):
-        return User(id=user)
-    if isinstance(user, dict):
-        return User.model_validate(user)
-    return user
+class Page(Protocol[I_co]):
+    """One page of a listing."""
+
+    @property
+    def items(self) -> tuple[I_co, ...]:
+        """What is on it."""
+        ...
+
+    @property
+    def next(self) -> str | None:
+        """The cursor of the following page."""
+        ...
 
 
-def perform(call: Call[T]) -> Flow[T]:
-    """Sends one call, again where that is safe and may help."""
-    for attempt in range(1, TRIES_MAX + 1):
-        result: Reply | Lost = yield Send(call)
-        last = attempt == TRIES_MAX
-        if isinstance(result, Lost):
-            if last or (result.arrived and not call.repeatable):
-                raise Unreachable(result.reason, details={"tries": attempt})
-            yield Pause(PAUSE_SECONDS[attempt - 1])
-            continue
-        if result.status < 400 or result.status in call.accepts:  # noqa: PLR2004 - the errors begin at 400
-            return call.parse(result)
-        problem = calls.read_problem(result)
-        again = result.status in TRY_AGAIN_STATUSES or problem.code == "idempotency.in_flight"
-        if last or not again or not (call.repeatable or result.status == 429):  # noqa: PLR2004 - refused untried
-            raise problem_error(problem)
-        yield Pause(_retry_after(result, PAUSE_SECONDS[attempt - 1]))
-    msg = "the loop above ends by itself"
-    raise AssertionError(msg)
+class Flows:
+    """What the flows of all methods stand on."""
+
+    def __init__(self, *, asks: bool, now: Monotonic) -> None:
+        """`asks`: there is somebody to ask about approvals. `now` counts seconds."""
+        self._asks = asks
+        self._now = now
+
+    def _perform(
+        self, call: Call[T], *, until: float = math.inf, first: Reply | Lost | None = None, tries: int = TRIES_MAX
+    ) -> Flow[T]:
+        """Sends one call, again where that is safe and may help, and not after `until`.
+
+        `first` is what came of it already.
+        """
+        until = min(until, self._now() + RETRYING_SECONDS_MAX)
+        attempt = 0
+        while True:
+            result: Reply | Lost = (yield Send(call)) if first is None else first
+            first = None
+            attempt += 1
+            pause = PAUSE_SECONDS[min(attempt, len(PAUSE_SECONDS)) - 1]
+            again: float | None
+            error: Exception
+            if isinstance(result, Lost):
+                error = Unreachable(result.reason, details={"tries": attempt})
+                again = None if result.arrived and not call.repeatable else pause
+            elif result.status < 400 or result.status in call.accepts:  # noqa: PLR2004 - the errors begin at 400
+                return call.parse(result)
+            else:
+                problem = calls.read_problem(result)
+                said = retry_after(result)
+                error = problem_error(problem, retry_after_seconds=said)
+                again = _pause_before_retry(call, result.status, problem.code, pause if said is None else said)
+            if again is None or attempt >= tries or self._now() + again > until:
+                raise error
+            yield Pause(again)
+
+    def _held(self, held: Call[T], plain: Call[T], *, until: float = math.inf) -> Flow[tuple[T, bool]]:
+        """Sends a request whose answer is held back; where something on the way cuts that, the plain one instead.
+
+        The result says whether it was cut.
+        """
+        result: Reply | Lost = yield Send(held)
+        if isinstance(result, Lost) or result.status in OUTAGE_STATUSES:
+            return (yield from self._perform(plain, until=until)), True
+        return (yield from self._perform(held, until=until, first=result)), False
+
+    def _every_page(self, call: Callable[[str | None], Call[Page[T]]]) -> Stream[T]:
+        """All items of a listing, page by page; `call` makes the request for a cursor."""
+        cursor: str | None = None
+        while True:
+            page = yield from self._perform(call(cursor))
+            for item in page.items:
+                yield Item(item)
+            cursor = page.next
+            if cursor is None:
+                return
+
+    def _all(self, call: Callable[[str | None], Call[Page[T]]]) -> Flow[tuple[T, ...]]:
+        """The same as one answer, for listings that are short enough."""
+        found: tuple[T, ...] = ()
+        cursor: str | None = None
+        while True:
+            page = yield from self._perform(call(cursor))
+            found += page.items
+            cursor = page.next
+            if cursor is None:
+                return found
 
 
-def _retry_after(reply: Reply, otherwise: float) -> float:
+def _pause_before_retry(call: Call[Any], status: int, code: str, pause: float) -> float | None:
+    """How long to pause before a refused call is sent again; None when it is not."""
+    if status not in TRY_AGAIN_STATUSES and code != "idempotency.in_flight":
+        return None
+    untried = status == 429  # noqa: PLR2004 - refused before anything was done
+    return pause if (call.repeatable or untried) and pause <= RETRY_AFTER_SECONDS_MAX else None
+
+
+def retry_after(reply: Reply) -> float | None:
+    """The seconds of `Retry-After`, which may be a date; None without one that can be read."""
+    said = reply.headers.get("retry-after", "").strip()
+    if said.isascii() and said.isdigit():
+        return float(said)
     try:
-        return min(float(reply.headers["retry-after"]), RETRY_AFTER_SECONDS_MAX)
-    except (KeyError, ValueError):
-        return otherwise
-
-
-def wait_settled(job: JobView | str, *, timeout_seconds: float | None, now: Monotonic) -> Flow[JobView]:
-    """Polls, each poll held back by the service, until the job settles. Raises `WaitTimeout`."""
-    if not isinstance(job, str) and job.settled:
-        return job
-    job_id = job if isinstance(job, str) else job.id
-    end = None if timeout_seconds is None else now() + timeout_seconds
-    while True:
-        began = now()
-        left = WAIT_SECONDS_MAX if end is None else end - began
-        seen = yield from perform(calls.read_job(job_id, wait_seconds=_whole(left)))
-        if seen.settled:
-            return seen
-        if end is not None and now() >= end:
-            raise WaitTimeout(seen, timeout_seconds or 0)
-        if now() - began < HELD_SECONDS_MIN:
-            yield Pause(HELD_SECONDS_MIN if end is None else max(0.0, min(HELD_SECONDS_MIN, end - now())))
-
-
-def _whole(seconds: float) -> float:
-    return round(min(max(seconds, 0), WAIT_SECONDS_MAX), 3)
-
-
-def submit(
-    request: RunRequest | ExploreRequest,
-    *,
-    idempotency_key: str,
-    wait: bool,
-    timeout_seconds: float | None,
-    ask: bool,
-    now: Monotonic,
-) -> Flow[JobView]:
-    """Submits a job and, if wished, waits until it settles and asks about its approval."""
-    if not wait:
-        return (yield from perform(calls.submit(request, idempotency_key=idempotency_key)))
-    began = now()
-    first = _whole(WAIT_SECONDS_MAX if timeout_seconds is None else timeout_seconds)
-    job = yield from perform(calls.submit(request, idempotency_key=idempotency_key, wait_seconds=first))
-    left = None if timeout_seconds is None else max(0.0, timeout_seconds - (now() - began))
-    return (yield from settle(job, timeout_seconds=left, ask=ask, now=now))
-
-
-def settle(job: JobView | str, *, timeout_seconds: float | None, ask: bool, now: Monotonic) -> Flow[JobView]:
-    """Waits until the job settles; asks about each plan that comes back pending, once per digest."""
-    end = None if timeout_seconds is None else now() + timeout_seconds
-    asked: set[str] = set()
-    while True:
-        left = None if end is None else max(0.0, end - now())
-        seen = yield from wait_settled(job, timeout_seconds=left, now=now)
-        if not ask or seen.status is not Status.PENDING_APPROVAL or seen.plan is None or seen.plan.digest in asked:
-            return seen
-        asked.add(seen.plan.digest)
-        decision: Decision | None = yield Ask(seen)
-        if decision is None:
-            return seen
-        choice = Choice.APPROVE if decision.approve else Choice.DENY
-        request = DecisionRequest(decision=choice, user=as_user(decision.user), reason=decision.reason)
-        job = yield from perform(calls.decide(seen.id, seen.plan.digest, request))
-
-
-def decide(
-    job: JobView | str,
-    request: DecisionRequest,
-    *,
-    digest: str | None,
-    wait: bool,
-    timeout_seconds: float | None,
-    now: Monotonic,
-) -> Flow[JobView]:
-    """Decides on exactly the plan that was shown, and waits for the commit if wished."""
-    job_id, shown = shown_plan(job, digest)
-    decided = yield from perform(calls.decide(job_id, shown, request))
-    return (yield from wait_settled(decided, timeout_seconds=timeout_seconds, now=now)) if wait else decided
-
-
-def commit_planned(
-    job: JobView | str,
-    request: PersonRequest,
-    *,
-    digest: str | None,
-    wait: bool,
-    timeout_seconds: float | None,
-    now: Monotonic,
-) -> Flow[JobView]:
-    """Commits a planned job, and waits for it if wished."""
-    job_id, shown = shown_plan(job, digest)
-    begun = yield from perform(calls.commit_planned(job_id, shown, request))
-    return (yield from wait_settled(begun, timeout_seconds=timeout_seconds, now=now)) if wait else begun
-
-
-def shown_plan(job: JobView | str, digest: str | None) -> tuple[str, str]:
-    """The job's id and the digest of the plan that was looked at. Raises `ValueError` without one."""
-    job_id = job if isinstance(job, str) else job.id
-    if digest is None and not isinstance(job, str) and job.plan is not None:
-        digest = job.plan.digest
-    if digest is None and not isinstance(job, str):
-        msg = f"{job_id} is {job.status.value} and has no plan, so there is nothing to decide or commit."
-        raise ValueError(msg)
-    if digest is None:
-        msg = f"Give the job as it was shown, or the digest of its plan: {job_id} alone does not say which plan."
-        raise ValueError(msg)
-    return job_id, digest
-
-
-def next_page(
-    filters: dict[str, object], page: SummaryPage | None, *, limit: int | None
-) -> Flow[tuple[SummaryPage, tuple[SummaryView, ...]]]:
-    """The page after this one (the first without one), and its lines."""
-    cursor = None if page is None else page.next
-    following = yield from perform(calls.list_jobs(filters, cursor=cursor, limit=limit))
-    return following, following.items
-
-
-def all_pages(call: Callable[[str | None], Call[P]]) -> Flow[tuple[P, ...]]:
-    """Every page of a listing that is short enough to be one answer; `call` takes the cursor."""
-    pages = [(yield from perform(call(None)))]
-    while (cursor := pages[-1].next) is not None:
-        pages.append((yield from perform(call(cursor))))
-    return tuple(pages)
+        left = parsedate_to_datetime(said) - parsedate_to_datetime(reply.headers.get("date", ""))
+    except (TypeError, ValueError):
+        return None
+    return max(0.0, left.total_seconds())

@@ -1,58 +1,41 @@
-"""The part of the client that is about recipes."""
+"""The client's methods about recipes."""
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from vardy_api import client_calls as calls
-from vardy_api import client_flows as flows
+from vardy_api.client_arguments import UNCHANGED, Unchanged, as_envelope, checked, job_id_of
+from vardy_api.client_flows import Flow, Flows
 from vardy_api.recipe_shapes import RecipeReview, RecipeSave
-from vardy_worker.contracts.envelope import Envelope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vardy_api.recipe_shapes import RecipeDifference, RecipeView
     from vardy_worker.contracts.base import JsonObject
+    from vardy_worker.contracts.envelope import Envelope
     from vardy_worker.contracts.view import JobView
 
-T = TypeVar("T")
 
-
-class Unchanged(Enum):
-    """Stands for an argument that was not given, where None means to remove something."""
-
-    UNCHANGED = "unchanged"
-
-
-UNCHANGED: Final = Unchanged.UNCHANGED
-
-
-class RecipeClient:
+class RecipeFlows(Flows):
     """Recipes: save, look at, review, compare, delete."""
 
-    def _drive(self, flow: flows.Flow[T]) -> T:
-        """Sends what the flow asks for, and returns what it comes to."""
-        raise NotImplementedError
-
-    def recipes(self) -> tuple[RecipeView, ...]:
+    def recipes(self) -> Flow[tuple[RecipeView, ...]]:
         """The newest version of every recipe, by name."""
-        pages = self._drive(flows.all_pages(lambda cursor: calls.list_recipes(cursor=cursor)))
-        return tuple(recipe for page in pages for recipe in page.items)
+        return (yield from self._all(lambda cursor: calls.list_recipes(cursor=cursor)))
 
-    def recipe(self, name: str, *, version: int | None = None) -> RecipeView:
+    def recipe(self, name: str, *, version: int | None = None) -> Flow[RecipeView]:
         """The newest version of one recipe, or the one that is named."""
-        return self._drive(flows.perform(calls.read_recipe(name, version=version)))
+        return (yield from self._perform(calls.read_recipe(name, version=version)))
 
-    def recipe_versions(self, name: str) -> tuple[RecipeView, ...]:
+    def recipe_versions(self, name: str) -> Flow[tuple[RecipeView, ...]]:
         """All versions of one recipe, oldest first."""
-        pages = self._drive(flows.all_pages(lambda cursor: calls.recipe_versions(name, cursor=cursor)))
-        return tuple(recipe for page in pages for recipe in page.items)
+        return (yield from self._all(lambda cursor: calls.recipe_versions(name, cursor=cursor)))
 
-    def recipe_difference(self, name: str, before: int, after: int | None = None) -> RecipeDifference:
+    def recipe_difference(self, name: str, before: int, after: int | None = None) -> Flow[RecipeDifference]:
         """What differs between two versions; without `after` up to the newest."""
-        return self._drive(flows.perform(calls.recipe_difference(name, before, after)))
+        return (yield from self._perform(calls.recipe_difference(name, before, after)))
 
     def save_recipe(
         self,
@@ -70,7 +53,7 @@ class RecipeClient:
         expect_version: int | None = None,
         expect_sha256: str | None = None,
         dry_run: bool = False,
-    ) -> RecipeView:
+    ) -> Flow[RecipeView]:
         """Saves a recipe, from `source` or from the program of a job; saving is the act of review.
 
         What is the same as the newest version makes no new one: `changed` says which it was.
@@ -80,20 +63,21 @@ class RecipeClient:
         Raises `Invalid` `recipe.invalid` with every finding, `Conflict` when
         `expect_version` is not the newest, or `expect_sha256` is not that of the newest.
         """
-        request = RecipeSave(
-            source=source,
-            from_job=None if from_job is None else job_id_of(from_job),
-            description=description,
-            judge=judge,
-            envelope=_envelope(envelope),
-            envelope_from_job=None if envelope_from_job is None else job_id_of(envelope_from_job),
-            functions=None if functions is None else dict(functions),
-            reviewed_by=reviewed_by,
-            expect_version=expect_version,
-            expect_sha256=expect_sha256,
-            **({} if params_schema is None else {"params_schema": params_schema}),
-        )
-        return self._drive(flows.perform(calls.save_recipe(name, request, dry_run=dry_run)))
+        with checked():
+            request = RecipeSave(
+                source=source,
+                from_job=None if from_job is None else job_id_of(from_job),
+                description=description,
+                judge=judge,
+                envelope=as_envelope(envelope),
+                envelope_from_job=None if envelope_from_job is None else job_id_of(envelope_from_job),
+                functions=None if functions is None else dict(functions),
+                reviewed_by=reviewed_by,
+                expect_version=expect_version,
+                expect_sha256=expect_sha256,
+                **({} if params_schema is None else {"params_schema": params_schema}),
+            )
+        return (yield from self._perform(calls.save_recipe(name, request, dry_run=dry_run)))
 
     def review_recipe(
         self,
@@ -105,33 +89,23 @@ class RecipeClient:
         expect_version: int | None = None,
         expect_sha256: str | None = None,
         dry_run: bool = False,
-    ) -> RecipeView:
+    ) -> Flow[RecipeView]:
         """Reviews the newest version against the functions as they are now: a new version, the same program.
 
         Description and envelope stay as they are unless they are given; None removes the
         envelope. Raises as `save_recipe` does.
         """
-        given = {} if envelope is UNCHANGED else {"envelope": _envelope(envelope)}
-        request = RecipeReview(
-            description=description,
-            reviewed_by=reviewed_by,
-            expect_version=expect_version,
-            expect_sha256=expect_sha256,
-            **given,
-        )
-        return self._drive(flows.perform(calls.review_recipe(name, request, dry_run=dry_run)))
+        given = {} if envelope is UNCHANGED else {"envelope": as_envelope(envelope)}
+        with checked():
+            request = RecipeReview(
+                description=description,
+                reviewed_by=reviewed_by,
+                expect_version=expect_version,
+                expect_sha256=expect_sha256,
+                **given,
+            )
+        return (yield from self._perform(calls.review_recipe(name, request, dry_run=dry_run)))
 
-    def delete_recipe(self, name: str) -> None:
+    def delete_recipe(self, name: str) -> Flow[None]:
         """Deletes a recipe with all its versions."""
-        self._drive(flows.perform(calls.delete_recipe(name)))
-
-
-def job_id_of(job: JobView | str) -> str:
-    """The id of a job that is given as itself or by its id."""
-    return job if isinstance(job, str) else job.id
-
-
-def _envelope(envelope: Envelope | Mapping[str, Any] | None) -> Envelope | None:
-    if envelope is None or isinstance(envelope, Envelope):
-        return envelope
-    return Envelope.model_validate(envelope)
+        yield from self._perform(calls.delete_recipe(name))

@@ -14,8 +14,16 @@ from rich.text import Text
 from vardy_api.cli.exits import CommandError, ExitCode
 from vardy_api.cli.output import Output
 from vardy_api.cli.text import visible
-from vardy_api.client_errors import ClientError, Conflict, NotFound, Unreachable, VardyProblem, WaitTimeout
-from vardy_worker.contracts.envelope import Envelope
+from vardy_api.client_errors import (
+    ClientError,
+    Conflict,
+    InvalidArguments,
+    NotFound,
+    Unreachable,
+    VardyProblem,
+    WaitTimeout,
+)
+from vardy_worker.contracts.base import pointer_parts
 from vardy_worker.contracts.errors import PROBLEMS, RequestError, SettingsError, TransientError, VardyError
 
 _HINTS = {
@@ -30,11 +38,11 @@ _HINTS = {
 """What the service cannot know: how this command line is told."""
 
 _SAID = {
-    "missing": "is missing",
-    "extra_forbidden": "is not known here",
-    "string_too_short": "is too short",
+    "Field required": "is missing",
+    "Extra inputs are not permitted": "is not known here",
+    "String should have at least 1 character": "is too short",
 }
-"""Kinds of validation errors whose own words are those of a library."""
+"""Sentences of validation whose words are those of a library."""
 
 EXPECTED = (CommandError, VardyError, typer.TyperException, typer.Abort, ValidationError)
 """Errors that have something to say to whoever called; any other is a fault of the command."""
@@ -100,6 +108,9 @@ def describe(error: Exception) -> Failure:
     match error:
         case CommandError():
             return Failure(error.exit_code, error.message, error.code, error.title, details=error.details)
+        case InvalidArguments() if error.problems:
+            places = [".".join(pointer_parts(problem["at"])) for problem in error.problems]
+            return _of_arguments([(at, problem["message"]) for at, problem in zip(places, error.problems, strict=True)])
         case VardyProblem():
             return _of_problem(error)
         case VardyError():
@@ -173,17 +184,15 @@ def _of_vardy(error: VardyError) -> Failure:
 
 
 def _of_validation(error: ValidationError) -> Failure:
-    """Arguments that a contract refuses before anything is sent."""
-    # An envelope is checked before it becomes a part of what is sent.
-    outer = ["envelope"] if error.title == Envelope.__name__ else []
+    """What a contract refuses that a command reads by itself."""
+    return _of_arguments([(".".join(map(str, part["loc"])), part["msg"]) for part in error.errors()])
+
+
+def _of_arguments(misfits: list[tuple[str, str]]) -> Failure:
+    """Arguments that no request can have; nothing was sent."""
     parts = [
-        _finding(
-            {
-                "at": ".".join([*outer, *map(str, part["loc"])]),
-                "message": _SAID.get(part["type"]) or part["msg"].removeprefix("Value error, "),
-            }
-        )
-        for part in error.errors()
+        _finding({"at": at, "message": _SAID.get(message) or message.removeprefix("Value error, ")})
+        for at, message in misfits
     ]
     message = "The arguments do not fit: " + "; ".join(parts) + "."
     return Failure(ExitCode.USAGE, message, "cli.usage", "The command was not understood")

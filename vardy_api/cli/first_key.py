@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vardy_api.cli.exits import conflict
-from vardy_api.client_flows import as_user
+from vardy_api.client_arguments import as_user
 from vardy_api.operations.keys import KeyOperations
 from vardy_api.shapes import KeyCreate, NewKeyView, key_view
 from vardy_worker.clock import SystemClock

@@ -16,6 +16,7 @@ from vardy_api.client_errors import (
     Conflict,
     Forbidden,
     Invalid,
+    InvalidArguments,
     NotFound,
     PlanChanged,
     ServiceFailed,
@@ -156,8 +157,9 @@ def test_commit_of_a_planned_job_commits_it(api: ApiWorld, vardy: Vardy) -> None
 
 def test_a_job_given_by_id_needs_the_digest_of_its_plan(api: ApiWorld, vardy: Vardy) -> None:
     job = api.job(Status.PENDING_APPROVAL)
-    with pytest.raises(ValueError, match="digest"):
+    with pytest.raises(InvalidArguments) as raised:
         vardy.approve(job.id, user=LEA)
+    assert (raised.value.code, raised.value.status) == ("digest.missing", 428)
     with pytest.raises(PlanChanged):
         vardy.approve(job.id, user=LEA, digest="0")
     assert vardy.approve(job.id, user=LEA, digest=job.digest, wait=False).status is Status.COMMITTING
@@ -166,7 +168,7 @@ def test_a_job_given_by_id_needs_the_digest_of_its_plan(api: ApiWorld, vardy: Va
 def test_a_job_without_a_plan_has_nothing_to_decide(api: ApiWorld, vardy: Vardy) -> None:
     worker(api, succeed(api, 3))
     answered = vardy.run("how much is open?", user=ANA)
-    with pytest.raises(ValueError, match=f"{answered.id} is SUCCESS and has no plan"):
+    with pytest.raises(NotFound, match=f"{answered.id} is SUCCESS and has no plan"):
         vardy.commit(answered, user=LEA)
 
 

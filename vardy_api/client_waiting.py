@@ -1,0 +1,78 @@
+"""Waiting until a job settles, over as many requests as that takes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from vardy_api import client_calls as calls
+from vardy_api.client_arguments import as_user, checked, job_id_of
+from vardy_api.client_errors import WaitTimeout
+from vardy_api.client_flows import Ask, Decision, Flow, Flows, Pause
+from vardy_api.shapes import WAIT_SECONDS_MAX, DecisionRequest
+from vardy_worker.contracts.decision import Choice
+from vardy_worker.contracts.status import Status
+
+if TYPE_CHECKING:
+    from vardy_worker.contracts.view import JobView
+
+HELD_SECONDS_MIN = 0.5
+"""A long poll answered sooner, and unsettled, was not held back: then the client pauses itself."""
+CUT_SECONDS_MIN = 2.0
+"""A request that broke sooner was not cut for being held; the service may only be restarting."""
+
+
+class WaitingFlows(Flows):
+    """Waits by long polls, and by shorter ones where something on the way cuts those."""
+
+    def _settled(self, job: JobView | str, *, timeout_seconds: float | None) -> Flow[JobView]:
+        """The job when it has settled; asks about each plan that comes back pending, once per digest."""
+        end = math.inf if timeout_seconds is None else self._now() + timeout_seconds
+        asked: set[str] = set()
+        while True:
+            seen = yield from self._wait(job, end, timeout_seconds)
+            if not self._asks or seen.status is not Status.PENDING_APPROVAL or seen.plan is None:
+                return seen
+            if seen.plan.digest in asked:
+                return seen
+            asked.add(seen.plan.digest)
+            decision: Decision | None = yield Ask(seen)
+            if decision is None:
+                return seen
+            choice = Choice.APPROVE if decision.approve else Choice.DENY
+            with checked():
+                request = DecisionRequest(decision=choice, user=as_user(decision.user), reason=decision.reason)
+            job = yield from self._perform(calls.decide(seen.id, seen.plan.digest, request))
+
+    def _wait_if(self, job: JobView, *, wait: bool, timeout_seconds: float | None) -> Flow[JobView]:
+        """The job as it is, or when it has settled. Nobody is asked: somebody has just decided."""
+        if not wait:
+            return job
+        end = math.inf if timeout_seconds is None else self._now() + timeout_seconds
+        return (yield from self._wait(job, end, timeout_seconds))
+
+    def _wait(self, job: JobView | str, end: float, timeout_seconds: float | None) -> Flow[JobView]:
+        """Polls until the job has settled. Raises `WaitTimeout` at `end`."""
+        if not isinstance(job, str) and job.settled:
+            return job
+        job_id = job_id_of(job)
+        held = float(WAIT_SECONDS_MAX)
+        while True:
+            began = self._now()
+            wait = whole(min(held, end - began))
+            plain = calls.read_job(job_id)
+            seen, cut = yield from self._held(calls.read_job(job_id, wait_seconds=wait), plain, until=end)
+            if seen.settled:
+                return seen
+            took = self._now() - began
+            if self._now() >= end:
+                raise WaitTimeout(seen, timeout_seconds or 0)
+            if cut and took >= CUT_SECONDS_MIN:
+                held = min(wait, took) / 2
+            if took < HELD_SECONDS_MIN:
+                yield Pause(max(0.0, min(HELD_SECONDS_MIN, end - self._now())))
+
+
+def whole(seconds: float) -> float:
+    """As many seconds as a request may be held back."""
+    return round(min(max(seconds, 0), WAIT_SECONDS_MAX), 3)
