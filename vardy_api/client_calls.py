@@ -207,7 +207,7 @@ def read_attempts(job_id: str) -> Call[AttemptsView]:
 
 def read_events(job_id: str, *, after: str, follow: bool) -> Call[None]:
     """`GET /v1/jobs/{id}/events`: those after the id `after`, as a stream; `204` when there is no more to tell."""
-    headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"} | ({"Last-Event-ID": after} if after else {})
+    headers = {"Accept": "text/event-stream, application/problem+json"} | ({"Last-Event-ID": after} if after else {})
     query = _query(follow="true") if follow else {}
     return Call("GET", _path("jobs", job_id, "events"), _nothing, query=query, headers=headers)
 

@@ -42,6 +42,8 @@ LOOK_SECONDS = 5.0
 
 KNOWN_TYPES: Final = frozenset(get_args(EventView.model_fields["type"].annotation))
 NOTHING_MORE = 204
+GATEWAY_TIMEOUT = 504
+"""Something on the way waited for the end of the stream."""
 
 
 @dataclass(slots=True)
@@ -127,6 +129,7 @@ class EventFlows(WaitingFlows):
                 return True
             if answer.status not in TRY_AGAIN_STATUSES or (said or 0) > RETRY_AFTER_SECONDS_MAX:
                 raise error
+            reader.unheard = answer.status == GATEWAY_TIMEOUT
         reader.failures += 1
         if reader.failures >= RECONNECTS_MAX:
             raise error
