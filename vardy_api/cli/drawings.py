@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from vardy_api.cli.ceilings import own_ceilings
 from vardy_api.cli.checkup import Level
 from vardy_api.cli.report import code, person_text, section
 from vardy_api.cli.text import ago, expiry, one_line, visible
@@ -84,6 +85,7 @@ def key(out: Output, view: KeyView) -> None:
         ("owner", view.owner),
         ("person", person_text(view.person) if view.person else "anyone: the key is trusted to name the user"),
         ("scopes", ", ".join(scope.value for scope in view.scopes)),
+        ("ceilings", own_ceilings(view.quota)),
         ("validity", expiry(view.expires_at, out.now) if view.expires_at else ""),
         ("revoked", ago(view.revoked_at, out.now) if view.revoked_at else ""),
     )

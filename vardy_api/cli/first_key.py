@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vardy_api.cli.exits import conflict
-from vardy_api.client_arguments import as_user
+from vardy_api.client_arguments import as_quota, as_user
 from vardy_api.operations.keys import KeyOperations
 from vardy_api.shapes import KeyCreate, NewKeyView, key_view
 from vardy_worker.clock import SystemClock
@@ -17,14 +17,20 @@ from vardy_worker.store.connection import connect
 from vardy_worker.store.redis_documents import RedisDocuments
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from vardy_api.cli.options import Person
     from vardy_worker.ports import Clock, Documents
 
 
 def create_first_key(
-    scopes: Sequence[str], *, name: str, owner: str, person: Person, expires_in_seconds: int | None
+    scopes: Sequence[str],
+    *,
+    name: str,
+    owner: str,
+    person: Person,
+    expires_in_seconds: int | None,
+    quota: Mapping[str, float | None],
 ) -> NewKeyView:
     """Makes a key in the Redis of `VARDY_REDIS_URL`.
 
@@ -37,6 +43,7 @@ def create_first_key(
         scopes=tuple(map(Scope, scopes)),
         person=as_user(person),
         expires_in_seconds=expires_in_seconds,
+        quota=as_quota(quota),
     )
     settings = load_settings()
     settings.need("redis_url")

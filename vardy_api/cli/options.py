@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from collections.abc import Callable
@@ -27,6 +28,29 @@ def parse_duration(text: str) -> float:
         msg = f"{text!r} is not a length of time; write seconds, or for example 30s, 5m, 2h or 7d."
         raise typer.BadParameter(msg)
     return float(match[1]) * _SECONDS[match[2]]
+
+
+DEPLOYMENT = "deployment"
+"""In place of a ceiling of a key: it has none of its own."""
+
+
+def parse_ceiling(text: str) -> float | str:
+    """A number from 0 on, or `deployment`."""
+    if text == DEPLOYMENT:
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1
+    if not 0 <= number < math.inf:
+        msg = f"{text!r} is no ceiling; write a number, 0 for none, or `{DEPLOYMENT}` for that of the deployment."
+        raise typer.BadParameter(msg)
+    return int(number) if number.is_integer() else number
+
+
+def ceilings(**given: float | str | None) -> dict[str, float | None]:
+    """The ceilings that were given, by their names; None for those of the deployment."""
+    return {name: None if isinstance(value, str) else value for name, value in given.items() if value is not None}
 
 
 def parse_moment(text: str) -> datetime:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from vardy_api.cli import audit_drawings, drawings, recipe_drawings, report, rule_drawings, tables
+from vardy_api.cli import audit_drawings, ceilings, drawings, recipe_drawings, report, rule_drawings, tables
 from vardy_api.cli.audit_comparing import AuditVerdict
 from vardy_api.cli.auditing import Exported
 from vardy_api.cli.bulk import BulkResult, Done, DryRun
@@ -28,6 +28,7 @@ from vardy_api.shapes import (
     PromptView,
     RulesView,
     SummaryPage,
+    UsageView,
 )
 from vardy_worker.contracts.audit import AuditPage
 from vardy_worker.contracts.functions import Catalogue, FunctionSpec
@@ -64,6 +65,7 @@ _DRAWINGS: Mapping[type[BaseModel], Callable[[Output, Any, str], None]] = Mappin
         AuditVerdict: lambda out, found, _: audit_drawings.verdict(out, found),
         Exported: lambda out, written, _: audit_drawings.exported(out, written),
         KeyView: lambda out, view, _: drawings.key(out, view),
+        UsageView: lambda out, view, _: ceilings.usage(out, view),
         NewKeyView: lambda out, view, _: drawings.key(out, view),
     }
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from vardy_api.cli.ceilings import own_ceilings
 from vardy_api.cli.grid import Grid
 from vardy_api.cli.report import person_text, status_text
 from vardy_api.cli.text import ago, counted, expiry, one_line
@@ -81,8 +82,9 @@ def functions(out: Output, catalogue: Catalogue) -> None:
 
 def keys(out: Output, found: KeyList) -> None:
     """API keys without their secrets."""
-    columns = ("id", "name", "owner", "person", "scopes", "state")
-    grid = Grid(*columns, gives_way=("scopes", "name", "owner", "person"))
+    limited = any(own_ceilings(key.quota) for key in found.items)
+    columns = ("id", "name", "owner", "person", "scopes", "state", *(("ceilings",) if limited else ()))
+    grid = Grid(*columns, gives_way=("scopes", "name", "owner", "person", *columns[6:]))
     for key in found.items:
         if key.revoked_at is not None:
             state = f"revoked {ago(key.revoked_at, out.now)}"
@@ -92,7 +94,8 @@ def keys(out: Output, found: KeyList) -> None:
             state = "valid"
         person = person_text(key.person) if key.person else "anyone"
         scopes = ", ".join(scope.value for scope in key.scopes)
-        grid.row(key.id, one_line(key.name), one_line(key.owner), person, scopes, state)
+        cells = (key.id, one_line(key.name), one_line(key.owner), person, scopes, state, own_ceilings(key.quota))
+        grid.row(*cells[: len(columns)])
     out.grid(grid)
 
 

@@ -30,7 +30,7 @@ run; explore; jobs list, show, wait, cancel, console, attempts, erase; approvals
 commits list, show, requeue, resolve, discard; programs check;
 recipes list, show, save, review, run, delete, export, import;
 audit list, verify, export; functions list, show; rules show, check, test, apply; prompts show;
-keys create, list, revoke; doctor; api; worker; dev; demo; bench
+keys create, list, change, usage, revoke; doctor; api; worker; dev; demo; bench
 """
 
 

@@ -9,6 +9,7 @@ import pytest
 from vardy_api.cli.exits import CommandError, ExitCode
 from vardy_api.cli.first_key import bootstrap_key
 from vardy_api.shapes import KeyCreate
+from vardy_worker.contracts.quota import QuotaOf
 from vardy_worker.contracts.user import Scope
 
 if TYPE_CHECKING:
@@ -97,3 +98,47 @@ def test_an_expired_first_key_makes_room_for_another(world: ApiWorld) -> None:
     bootstrap_key(world.documents, world.clock, FIRST.model_copy(update={"expires_in_seconds": 60}))
     world.clock.forward(61)
     assert bootstrap_key(world.documents, world.clock, FIRST).key.startswith("vk_")
+
+
+def test_a_key_has_ceilings_that_an_administrator_changes(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    words = ("--requests-per-minute", "120", "--jobs-max", "0", "--tokens-per-day", "1000000", "--cost-per-day", "2.5")
+    made = cli("keys", "create", "--scope", "submit", "--name", "reports", *words, "--json").json
+    assert made["quota"] == {
+        "requests_per_minute": 120,
+        "jobs_max": 0,
+        "tokens_per_day": 1_000_000,
+        "cost_usd_per_day": 2.5,
+    }
+    change = ("keys", "change", made["id"], "--requests-per-minute", "deployment", "--cost-per-day", "0")
+    changed = cli(*change)
+    assert "any number of jobs, 1,000,000 tokens a day, any cost" in " ".join(changed.out.split())
+    assert "any number of jobs" in cli("keys", "list").out
+    assert cli("keys", "change", made["id"]).code == ExitCode.USAGE
+    assert cli("keys", "change", "key_none", "--jobs-max", "1").code == ExitCode.NOT_FOUND
+
+
+@pytest.mark.parametrize("given", ["-1", "many", "nan", "inf"])
+def test_a_ceiling_that_is_none_is_a_usage_error(cli: Cli, given: str) -> None:
+    ran = cli("keys", "create", "--scope", "submit", "--name", "n", "--jobs-max", given)
+    assert ran.code == ExitCode.USAGE
+    assert "no ceiling" in " ".join(ran.err.split())
+
+
+def test_a_ceiling_that_the_service_cannot_count_is_told_in_one_sentence(cli: Cli) -> None:
+    ran = cli("keys", "create", "--scope", "submit", "--name", "n", "--requests-per-minute", "1.5", "--json")
+    assert ran.code == ExitCode.USAGE
+    assert "requests_per_minute" in ran.err
+
+
+def test_what_a_key_and_a_person_use_is_a_table(cli: Cli, world: ApiWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    made = cli("keys", "create", "--scope", "submit", "--name", "n", "--jobs-max", "20", "--json").json
+    cli("run", "refund it", "--user", "ana", "--no-wait", "--api-key", made["key"])
+    shown = cli("keys", "usage", made["id"], "--user", "ana")
+    rows = [line.split() for line in shown.out.splitlines()]
+    assert ["key", made["id"], "6,000", "1", "of", "20", "0", "$0"] in rows
+    assert ["user", "ana", "600", "1", "0", "$0"] in rows
+    assert "The day ends in" in shown.out
+    assert cli("keys", "usage", "--json").json["items"][0]["of"] == "key"
+    assert world.store.used(QuotaOf.KEY, made["id"]).jobs == 1

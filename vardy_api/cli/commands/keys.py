@@ -12,7 +12,7 @@ from vardy_api.cli.command import command, make_group
 from vardy_api.cli.session import Session
 from vardy_api.cli.shown import Shown
 
-group = make_group("Make, list and revoke API keys.")
+group = make_group("Make, list, limit and revoke API keys.")
 
 
 class ScopeName(StrEnum):
@@ -26,12 +26,36 @@ class ScopeName(StrEnum):
     ADMIN = "admin"
 
 
+KeyId = Annotated[str, typer.Argument(metavar="KEY", help="Id of the key.", show_default=False)]
+RequestsPerMinute = Annotated[
+    str | None,
+    typer.Option(
+        "--requests-per-minute", parser=options.parse_ceiling, metavar="N", help="Requests that the key may send."
+    ),
+]
+JobsMax = Annotated[
+    str | None,
+    typer.Option(
+        "--jobs-max", parser=options.parse_ceiling, metavar="N", help="Unsettled jobs that it may have at once."
+    ),
+]
+TokensPerDay = Annotated[
+    str | None,
+    typer.Option("--tokens-per-day", parser=options.parse_ceiling, metavar="N", help="Tokens that its jobs may use."),
+]
+CostPerDay = Annotated[
+    str | None,
+    typer.Option("--cost-per-day", parser=options.parse_ceiling, metavar="USD", help="What its jobs may cost."),
+]
+
+
 @command(
     group,
     "create",
     examples=[
         "vardy keys create --name billing --scope submit --scope read",
         "vardy keys create --scope decide --scope read --person lia --role support_lead --expires-in 90d",
+        "vardy keys create --name reports --scope submit --requests-per-minute 120 --cost-per-day 5",
         "vardy keys create --bootstrap --name operations --scope admin --scope operate",
     ],
 )
@@ -49,6 +73,10 @@ def create_key(
         float | None,
         typer.Option(parser=options.parse_duration, metavar="TIME", help="How long it is valid, for example 90d."),
     ] = None,
+    requests_per_minute: RequestsPerMinute = None,
+    jobs_max: JobsMax = None,
+    tokens_per_day: TokensPerDay = None,
+    cost_per_day: CostPerDay = None,
     bootstrap: Annotated[
         bool, typer.Option("--bootstrap", help="Make the first key, directly in Redis (VARDY_REDIS_URL).")
     ] = False,
@@ -56,15 +84,24 @@ def create_key(
     """Make an API key; its secret is printed this once.
 
     The first one is made with --bootstrap, which works only while no valid key has the
-    scope admin.
+    scope admin. Ceilings that are not given are those of the deployment; 0 is none.
     """
     bound = options.parse_person(person, roles, option="--person")
     seconds = None if expires_in is None else int(expires_in)
+    quota = options.ceilings(
+        requests_per_minute=requests_per_minute,
+        jobs_max=jobs_max,
+        tokens_per_day=tokens_per_day,
+        cost_usd_per_day=cost_per_day,
+    )
     if bootstrap:
         from vardy_api.cli.first_key import create_first_key  # noqa: PLC0415 - see `vardy_api.cli`
 
-        return Shown(create_first_key(scopes, name=name, owner=owner, person=bound, expires_in_seconds=seconds))
-    made = session.client.create_key(scopes, name=name, owner=owner, person=bound, expires_in_seconds=seconds)
+        first = create_first_key(scopes, name=name, owner=owner, person=bound, expires_in_seconds=seconds, quota=quota)
+        return Shown(first)
+    made = session.client.create_key(
+        scopes, name=name, owner=owner, person=bound, expires_in_seconds=seconds, quota=quota
+    )
     return Shown(made)
 
 
@@ -76,10 +113,61 @@ def list_keys(session: Session) -> Shown:
     return Shown(KeyList(items=session.client.keys()))
 
 
+@command(
+    group,
+    "change",
+    examples=[
+        "vardy keys change key_01JDXM8J9F6Q4T5V7W8X9Y0Z1A --jobs-max 20 --cost-per-day 5",
+        "vardy keys change key_01JDXM8J9F6Q4T5V7W8X9Y0Z1A --requests-per-minute deployment",
+    ],
+)
+def change_key(
+    session: Session,
+    key: KeyId,
+    *,
+    requests_per_minute: RequestsPerMinute = None,
+    jobs_max: JobsMax = None,
+    tokens_per_day: TokensPerDay = None,
+    cost_per_day: CostPerDay = None,
+) -> Shown:
+    """Change ceilings of a key, from its next request on; its secret stays.
+
+    Ceilings that are not given stay. 0 is none, and `deployment` takes the key's own away.
+    """
+    quota = options.ceilings(
+        requests_per_minute=requests_per_minute,
+        jobs_max=jobs_max,
+        tokens_per_day=tokens_per_day,
+        cost_usd_per_day=cost_per_day,
+    )
+    if not quota:
+        from vardy_api.cli.exits import usage_error  # noqa: PLC0415 - see `vardy_api.cli`
+
+        raise usage_error("Give at least one ceiling, for example --requests-per-minute 120.")
+    return Shown(session.client.change_key(key, quota=quota))
+
+
+@command(
+    group,
+    "usage",
+    examples=["vardy keys usage", "vardy keys usage key_01JDXM8J9F6Q4T5V7W8X9Y0Z1A", "vardy keys usage --user ana"],
+)
+def show_usage(
+    session: Session,
+    key: Annotated[
+        str | None, typer.Argument(metavar="KEY", help="Id of another key; needs the scope admin.", show_default=False)
+    ] = None,
+    *,
+    user: Annotated[str | None, typer.Option(metavar="ID", help="A person; by default the key's.")] = None,
+) -> Shown:
+    """Show what a key, and the person it acts for, may use, and what is used of it."""
+    return Shown(session.client.usage(user=user, key=key))
+
+
 @command(group, "revoke", examples=["vardy keys revoke key_01JDXM8J9F6Q4T5V7W8X9Y0Z1A"])
 def revoke_key(
     session: Session,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="Id of the key.", show_default=False)],
+    key: KeyId,
     *,
     dry_run: options.DryRun = False,
 ) -> Shown:
