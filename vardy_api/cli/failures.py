@@ -30,6 +30,7 @@ _HINTS = {
     "auth.missing": "Set VARDY_API_KEY, or give --api-key.",
     "auth.invalid": "Set VARDY_API_KEY to a valid key, or give --api-key.",
     "auth.scope": "Use a key that has it; one with the scope admin makes it: `vardy keys create --scope …`.",
+    "quota.exceeded": "See what is used of which ceiling with `vardy keys usage`.",
     "service.unavailable": "Where VARDY_REDIS_URL is set, `vardy doctor` says what is wrong with it.",
     "effect.result": "Give what the function returned, with --result JSON.",
     "client.unreachable": "Start it with `vardy api` or `vardy dev`, or set VARDY_URL to where it runs.",
