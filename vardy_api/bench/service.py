@@ -18,6 +18,7 @@ from vardy_api.stack import Stack
 from vardy_worker.contracts.audit import Action, AuditNote
 from vardy_worker.contracts.ids import new_job_id
 from vardy_worker.contracts.job import JobRecord, Submission
+from vardy_worker.contracts.quota import REQUESTS_PER_MINUTE_MAX
 from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.status import Status, is_settled
 from vardy_worker.contracts.user import User
@@ -40,13 +41,15 @@ START_ROUNDS = 3
 API_START_SECONDS_MAX = 1.5
 WORKER_START_SECONDS_MAX = 3.0
 RECIPE = "bench"
+NEVER_REFUSED = {f"VARDY_{of}_REQUESTS_PER_MINUTE": str(REQUESTS_PER_MINUTE_MAX) for of in ("KEY", "USER")}
+"""Rates are counted, as in every deployment, and never used up."""
 
 
 @contextmanager
 def bench_stack(**environment: str) -> Iterator[Stack]:
     """A whole deployment with the functions of the benchmarks, in a folder that is removed."""
     with tempfile.TemporaryDirectory(prefix="vardy-bench-") as folder:
-        given = {"VARDY_FUNCTIONS": FUNCTIONS, "VARDY_LOG_LEVEL": "warning", **environment}
+        given = {"VARDY_FUNCTIONS": FUNCTIONS, "VARDY_LOG_LEVEL": "warning", **NEVER_REFUSED, **environment}
         with Stack(data_dir=Path(folder), show=lambda _name, _line: None, environment=given) as stack:
             yield stack
 

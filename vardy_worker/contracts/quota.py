@@ -19,8 +19,10 @@ DAY_SECONDS = 86_400
 JOBS_RETRY_SECONDS = 5
 """When to try again what was one job too many at once."""
 
-Rate = Annotated[int, Field(ge=0, le=1_000_000)]
-"""Requests of a minute. Above the highest a request has less than 60 µs, and no ceiling is meant."""
+REQUESTS_PER_MINUTE_MAX = 1_000_000
+"""Above it a request has less than 60 µs, and no ceiling is meant."""
+
+Rate = Annotated[int, Field(ge=0, le=REQUESTS_PER_MINUTE_MAX)]
 Count = Annotated[int, Field(ge=0, le=INT_SAFE_MAX)]
 Dollars = Annotated[float, Field(ge=0, le=1_000_000_000, allow_inf_nan=False)]
 """As millionths still an integer that the store's scripts hold exactly."""
