@@ -13,6 +13,7 @@ from vardy_worker.contracts.audit import Action
 from vardy_worker.contracts.audit_chain import START
 from vardy_worker.contracts.job import JudgeUsage, Usage
 from vardy_worker.contracts.quota import DAY_SECONDS, Quota, QuotaExceeded, QuotaOf, Quotas, Used
+from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.status import TRANSITIONS, UNSETTLED, Status
 from vardy_worker.contracts.user import User
 from vardy_worker.ports import Change, Changed, Claimed, IdempotencyClaim, KeyReused, Replayed, Submitted
@@ -237,6 +238,15 @@ def test_a_day_that_is_spent_up_takes_no_further_job(
     assert isinstance(try_another(store, Quotas()), Submitted)
     world.forward(DAY_SECONDS)
     assert isinstance(try_another(store, quotas), Submitted)
+
+
+@pytest.mark.parametrize("judge", [False, True])
+def test_a_spent_up_day_refuses_a_recipe_only_where_it_has_the_judge(store: JobStore, judge: bool) -> None:
+    quotas = ceilings(tokens_per_day=1)
+    spend(store, running(store), usage(1))
+    recipe = Recipe(name="days", source="", judge=judge)
+    answer = try_another(store, quotas, recipe=recipe, submission=submission(recipe="days"))
+    assert isinstance(answer, QuotaExceeded if judge else Submitted)
 
 
 def test_a_ceiling_below_the_smallest_amount_is_one(store: JobStore) -> None:

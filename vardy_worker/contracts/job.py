@@ -172,6 +172,11 @@ class JobRecord(Contract):
         return self.submission.judge if self.recipe is None else self.recipe.judge
 
     @property
+    def asks_models(self) -> bool:
+        """Whether it can cost tokens: all jobs can but those of recipes without the judge."""
+        return self.recipe is None or self.has_judge
+
+    @property
     def digest(self) -> str:
         """The plan's digest, or "" without a plan."""
         return self.plan.digest if self.plan else ""

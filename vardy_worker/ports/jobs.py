@@ -170,9 +170,9 @@ class JobStore(Protocol):
     ) -> Submitted | Replayed | KeyReused | QuotaExceeded | RateExceeded:
         """Stores a new `QUEUED` job, its first event, index entries, due time and audit entries, in one step.
 
-        Unless one of its `quotas` is reached, or so many jobs of a minute were submitted for
-        its person, where `per_minute` is not 0; see `Rates`. An idempotency key that was used
-        before comes first.
+        Unless one of its `quotas` is reached, those of a day for a job that can ask a model; or
+        so many jobs of a minute were submitted for its person, where `per_minute` is not 0; see
+        `Rates`. An idempotency key that was used before comes first.
         """
 
     def submitted_under(self, claim: IdempotencyClaim) -> Replayed | KeyReused | None:

@@ -35,7 +35,8 @@ class MemoryAccounts:
             quota = record.quotas.of(of)
             jobs = len(self._jobs.get(name, ()))
             exceeded = exceeded_in_jobs(of, quota, jobs, seconds=self._seconds)
-            exceeded = exceeded or exceeded_in_day(of, quota, self._today(name), seconds=self._seconds)
+            if record.asks_models:
+                exceeded = exceeded or exceeded_in_day(of, quota, self._today(name), seconds=self._seconds)
             if exceeded is not None:
                 return exceeded
         return None

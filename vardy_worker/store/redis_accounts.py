@@ -67,7 +67,7 @@ class RedisAccounts:
         limited: list[Arg] = []
         for of, name in names.items():
             quota = record.quotas.of(of)
-            days = day_ceilings(quota)
+            days = day_ceilings(quota) if record.asks_models else Spent()
             if quota.jobs_max or days != Spent():
                 limited += [name, quota.jobs_max, days.tokens, days.micro_usd]
         return [
