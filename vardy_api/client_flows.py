@@ -28,8 +28,9 @@ RETRY_AFTER_SECONDS_MAX = 30.0
 """A service that asks for a longer pause is not tried again: the caller is told."""
 RETRYING_SECONDS_MAX = 120.0
 """No request is sent again later than this after the first time."""
-OUTAGE_STATUSES = frozenset({502, 503, 504})
-TRY_AGAIN_STATUSES = OUTAGE_STATUSES | {429}
+CUT_STATUSES = frozenset({502, 504})
+"""What something on the way answers when the service takes too long."""
+TRY_AGAIN_STATUSES = CUT_STATUSES | {429, 503}
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +184,7 @@ class Flows:
         The result says whether it was cut.
         """
         result: Reply | Lost = yield Send(held)
-        if isinstance(result, Lost) or result.status in OUTAGE_STATUSES:
+        if isinstance(result, Lost) or result.status in CUT_STATUSES:
             return (yield from self._perform(plain, until=until)), True
         return (yield from self._perform(held, until=until, first=result)), False
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import httpx
@@ -15,6 +17,7 @@ from vardy_api.client import AsyncVardy, Vardy
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
+    from tests.support.api import ApiWorld
 
 CALL_SECONDS = 30.0
 
@@ -55,10 +58,18 @@ def stream(*pieces: bytes | Exception) -> httpx.Response:
     return httpx.Response(200, headers={"Content-Type": "text/event-stream"}, stream=Chunks(*pieces))
 
 
+@dataclass(frozen=True)
+class Late:
+    """An answer that comes after a while, by the client's clock."""
+
+    seconds: float
+    answer: httpx.Response | Exception
+
+
 class Script:
     """A service that gives these answers in turn, the last one for ever, and what it saw."""
 
-    def __init__(self, *answers: httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]) -> None:
+    def __init__(self, *answers: httpx.Response | Exception | Late | Callable[[httpx.Request], httpx.Response]) -> None:
         self._answers = list(answers)
         self.requests: list[httpx.Request] = []
         self.pauses: list[float] = []
@@ -69,6 +80,9 @@ class Script:
     def _answer(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        if isinstance(answer, Late):
+            self.seconds += answer.seconds
+            answer = answer.answer
         if isinstance(answer, Exception):
             raise answer
         made = answer if isinstance(answer, httpx.Response) else answer(request)
@@ -79,17 +93,6 @@ class Script:
         """What a client does in place of sleeping."""
         self.pauses.append(seconds)
         self.seconds += seconds
-
-    def takes(self, seconds: float, answer: httpx.Response | Exception) -> Callable[[httpx.Request], httpx.Response]:
-        """An answer that comes after a while."""
-
-        def later(_: httpx.Request) -> httpx.Response:
-            self.seconds += seconds
-            if isinstance(answer, Exception):
-                raise answer
-            return answer
-
-        return later
 
     def client(self, kind: Kind, **options: Any) -> Vardy:
         """A client of this service; calls of the asynchronous one are awaited where they are made."""
@@ -110,6 +113,38 @@ class Script:
             "http://vardy", api_key="vk_k", transport=self.transport, pause=pause, now=lambda: self.seconds, **options
         )
         return awaited(made)
+
+
+class FromThread(httpx.AsyncBaseTransport):
+    """A blocking transport for an asynchronous client."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        content = await request.aread()
+        given = httpx.Request(request.method, request.url, headers=request.headers, content=content)
+        answer = await asyncio.to_thread(self._inner.handle_request, given)
+        return httpx.Response(answer.status_code, headers=answer.headers, content=answer.content)
+
+
+def client_of(api: ApiWorld, kind: Kind, token: str | None = None, **options: Any) -> Vardy:
+    """A client of the application; it never really pauses."""
+    if kind is Kind.BLOCKING:
+        return api.vardy(token, **options)
+
+    async def pause(seconds: float) -> None:
+        api.clock.forward(seconds)
+
+    made = AsyncVardy(
+        "http://vardy",
+        api_key=api.token() if token is None else token,
+        transport=FromThread(api.transport),
+        pause=pause,
+        now=api.clock.monotonic,
+        **options,
+    )
+    return awaited(made)
 
 
 class Awaited:
@@ -153,15 +188,13 @@ class Awaited:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(CALL_SECONDS)
 
 
-_LOOPS: list[asyncio.AbstractEventLoop] = []
+@cache
+def _shared_loop() -> asyncio.AbstractEventLoop:
+    made = asyncio.new_event_loop()
+    threading.Thread(target=made.run_forever, daemon=True).start()
+    return made
 
 
-def awaited(client: AsyncVardy, loop: asyncio.AbstractEventLoop | None = None) -> Vardy:
-    """The client with the shape of the blocking one, in this loop or in one that all such clients share."""
-    if loop is None:
-        if not _LOOPS:
-            made = asyncio.new_event_loop()
-            threading.Thread(target=made.run_forever, daemon=True).start()
-            _LOOPS.append(made)
-        loop = _LOOPS[0]
-    return cast("Vardy", Awaited(client, loop))
+def awaited(client: AsyncVardy) -> Vardy:
+    """The client with the shape of the blocking one, in a loop that all such clients of a run share."""
+    return cast("Vardy", Awaited(client, _shared_loop()))

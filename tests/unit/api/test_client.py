@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
+from tests.support.clients import Kind, client_of
 from tests.support.factories import ANA, LEA, LEO
 from vardy_api.client import Decision, Vardy
 from vardy_api.client_errors import (
@@ -19,10 +19,7 @@ from vardy_api.client_errors import (
     InvalidArguments,
     NotFound,
     PlanChanged,
-    ServiceFailed,
     Unauthorized,
-    Unreachable,
-    VardyProblem,
     WaitTimeout,
 )
 from vardy_worker.contracts.journal import EffectRecord, EffectState
@@ -39,9 +36,14 @@ if TYPE_CHECKING:
 SOURCE = "async function run(params) {\n  return await list_payments();\n}\n"
 
 
+@pytest.fixture(params=list(Kind))
+def kind(request: pytest.FixtureRequest) -> Kind:
+    return Kind(request.param)
+
+
 @pytest.fixture
-def vardy(api: ApiWorld) -> Vardy:
-    return api.vardy()
+def vardy(api: ApiWorld, kind: Kind) -> Vardy:
+    return client_of(api, kind)
 
 
 def worker(api: ApiWorld, finish: Callable[[str], None]) -> None:
@@ -178,7 +180,7 @@ def test_deny_ends_the_job(api: ApiWorld, vardy: Vardy) -> None:
     assert (denied.status, denied.decisions[0].reason) == ("POLICY_BLOCKED", "Not today.")
 
 
-def test_the_program_is_asked_about_every_plan_that_waits_once(api: ApiWorld) -> None:
+def test_the_program_is_asked_about_every_plan_that_waits_once(api: ApiWorld, kind: Kind) -> None:
     needs = (ApprovalNeed(rule="r", quorum=2),)
     job = api.job(Status.PENDING_APPROVAL, needs=needs)
     asked: list[str] = []
@@ -187,17 +189,17 @@ def test_the_program_is_asked_about_every_plan_that_waits_once(api: ApiWorld) ->
         asked.append(seen.id)
         return Decision(approve=True, user=LEA)
 
-    waiting = api.vardy(on_approval=on_approval).wait(job.id)
+    waiting = client_of(api, kind, on_approval=on_approval).wait(job.id)
     assert (waiting.status, asked) == ("PENDING_APPROVAL", [job.id])
     worker(api, lambda job_id: api.move(job_id, Status.COMMITTING, Status.SUCCESS))
-    done = api.vardy(on_approval=lambda _: Decision(approve=True, user="leo")).wait(job.id)
+    done = client_of(api, kind, on_approval=lambda _: Decision(approve=True, user="leo")).wait(job.id)
     assert done.status is Status.SUCCESS
 
 
-def test_a_program_that_has_no_answer_leaves_the_job_pending(api: ApiWorld) -> None:
+def test_a_program_that_has_no_answer_leaves_the_job_pending(api: ApiWorld, kind: Kind) -> None:
     job = api.job(Status.PENDING_APPROVAL)
-    assert api.vardy(on_approval=lambda _: None).wait(job.id).status is Status.PENDING_APPROVAL
-    asked = api.vardy(on_approval=lambda _: Decision(approve=False, user=LEA, reason="No."), via="cli")
+    assert client_of(api, kind, on_approval=lambda _: None).wait(job.id).status is Status.PENDING_APPROVAL
+    asked = client_of(api, kind, on_approval=lambda _: Decision(approve=False, user=LEA, reason="No."), via="cli")
     denied = asked.wait(job.id)
     assert (denied.status, denied.decisions[0].via) == (Status.POLICY_BLOCKED, "cli")
 
@@ -253,143 +255,13 @@ def test_rules_functions_prompts_keys_queues_and_health(vardy: Vardy) -> None:
     assert vardy.health().ok
 
 
-def test_problems_become_exceptions_of_their_kind(api: ApiWorld, vardy: Vardy) -> None:
+def test_problems_become_exceptions_of_their_kind(api: ApiWorld, kind: Kind, vardy: Vardy) -> None:
     with pytest.raises(NotFound) as missing:
         vardy.get("job_1")
     assert (missing.value.code, missing.value.status) == ("job.not_found", 404)
     with pytest.raises(Unauthorized):
-        api.vardy("vk_wrong").get("job_1")
+        client_of(api, kind, "vk_wrong").get("job_1")
     with pytest.raises(Forbidden):
-        api.vardy(api.token(Scope.READ)).run("a", user="ana")
+        client_of(api, kind, api.token(Scope.READ)).run("a", user="ana")
     with pytest.raises(Invalid):
         vardy.run("a", user="ana", limits={"no_such": 1})
-
-
-# --- a network in trouble -----------------------------------------------------------------------------------------
-
-
-def failing(*answers: httpx.Response | Exception) -> tuple[httpx.MockTransport, list[httpx.Request], list[float]]:
-    """A service that gives these answers, the last one for ever; the requests and pauses that it saw."""
-    left = list(answers)
-    seen: list[httpx.Request] = []
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
-        now = left.pop(0) if len(left) > 1 else left[0]
-        if isinstance(now, Exception):
-            raise now
-        return now
-
-    return httpx.MockTransport(answer), seen, []
-
-
-def client(transport: httpx.MockTransport, pauses: list[float]) -> Vardy:
-    return Vardy("http://vardy", api_key="k", transport=transport, pause=pauses.append)
-
-
-def test_a_lost_answer_to_a_submission_is_sent_again_with_the_same_key(api: ApiWorld, vardy: Vardy) -> None:
-    api.transport.lose = [httpx.ReadError("connection reset"), httpx.RemoteProtocolError("closed")]
-    job = vardy.run("how much is open?", user="ana", wait=False)
-    keys = {request.headers["idempotency-key"] for request in api.transport.requests}
-    assert (len(api.transport.requests), len(keys)) == (3, 1)
-    assert [item.id for item in vardy.list_jobs().items] == [job.id]
-
-
-def test_a_lost_answer_to_a_decision_is_not_sent_again(api: ApiWorld, vardy: Vardy) -> None:
-    job = vardy.get(api.job(Status.PENDING_APPROVAL).id)
-    api.transport.requests.clear()
-    api.transport.lose = [httpx.ReadError("connection reset")]
-    with pytest.raises(Unreachable):
-        vardy.approve(job, user=LEA)
-    assert len(api.transport.requests) == 1
-
-
-def test_a_request_that_never_arrived_is_sent_again_whatever_it_is() -> None:
-    transport, seen, pauses = failing(httpx.ConnectError("refused"))
-    with pytest.raises(Unreachable) as raised:
-        client(transport, pauses).cancel("job_1")
-    assert (len(seen), pauses) == (5, [0.2, 0.5, 1.0, 2.0])
-    assert "http://vardy" in raised.value.message
-    assert raised.value.details == {"tries": 5}
-
-
-def test_the_client_comes_back_when_it_was_told_to() -> None:
-    busy = httpx.Response(503, headers={"Retry-After": "7"}, json={"detail": "busy"})
-    ready = httpx.Response(200, json={"items": []})
-    transport, seen, pauses = failing(busy, ready)
-    assert client(transport, pauses).recipes() == ()
-    assert (len(seen), pauses) == (2, [7.0])
-
-
-def test_a_service_that_stays_down_is_a_problem_of_its_own() -> None:
-    transport, seen, pauses = failing(httpx.Response(502, content=b"<html>Bad gateway</html>"))
-    with pytest.raises(ServiceFailed) as raised:
-        client(transport, pauses).recipes()
-    assert (raised.value.code, raised.value.status, len(seen)) == ("http.502", 502, 5)
-
-
-def test_a_refusal_is_not_tried_again() -> None:
-    transport, seen, pauses = failing(httpx.Response(418, content=b"teapot"))
-    with pytest.raises(VardyProblem):
-        client(transport, pauses).recipes()
-    assert (len(seen), pauses) == (1, [])
-
-
-def test_an_answer_that_is_no_answer_of_vardy_is_said_to_be_none() -> None:
-    transport, _, pauses = failing(httpx.Response(200, content=b"<html>hello</html>"))
-    with pytest.raises(ClientError, match="RecipeList"):
-        client(transport, pauses).recipes()
-
-
-def test_fields_that_a_newer_service_added_are_left_out(api: ApiWorld, vardy: Vardy) -> None:
-    body = vardy.get(api.job(Status.PENDING_APPROVAL).id).model_dump(mode="json", by_alias=True)
-    body["news"] = 1
-    body["plan"]["news"] = 2
-    transport, _, pauses = failing(httpx.Response(200, json=body))
-    assert client(transport, pauses).get("job_1").plan is not None
-
-
-def test_health_is_an_answer_even_when_it_is_bad() -> None:
-    transport, _, pauses = failing(httpx.Response(503, json={"detail": "The store cannot be reached."}))
-    health = client(transport, pauses).health()
-    assert (health.ok, health.problems) == (False, ("The store cannot be reached.",))
-
-
-@pytest.mark.parametrize("url", ["vardy:8000", "ftp://vardy", "http://vardy:port"])
-def test_an_address_that_is_none_is_said_to_be_none(url: str) -> None:
-    with pytest.raises(ClientError) as raised:
-        Vardy(url, api_key="k").health()
-    assert raised.value.code == "client.bad_url"
-
-
-def test_address_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("VARDY_URL", "http://elsewhere:9/")
-    monkeypatch.setenv("VARDY_API_KEY", "vk_from_environment")
-    transport, seen, _ = failing(httpx.Response(200, json={"items": []}))
-    with Vardy(transport=transport) as vardy:
-        vardy.recipes()
-    assert str(seen[0].url.copy_with(query=None)) == "http://elsewhere:9/v1/recipes"
-    assert seen[0].headers["authorization"] == "Bearer vk_from_environment"
-
-
-def test_several_threads_share_one_client(api: ApiWorld, vardy: Vardy) -> None:
-    job = api.job(Status.PENDING_APPROVAL)
-    seen: list[str] = []
-    threads = [threading.Thread(target=lambda: seen.append(vardy.get(job.id).id)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert seen == [job.id] * 8
-
-
-@pytest.mark.parametrize("key", ["vk_b\u00e4d", "vk_1\nX-Other: 1", "vk_\x00"], ids=ascii)
-def test_a_key_that_no_header_can_carry_is_refused_without_repeating_it(key: str) -> None:
-    with pytest.raises(ClientError) as raised:
-        Vardy("http://vardy", api_key=key)
-    assert raised.value.code == "auth.invalid"
-    assert key not in raised.value.message
-
-
-def test_a_key_may_end_in_the_newline_of_the_file_it_was_read_from(api: ApiWorld) -> None:
-    assert api.vardy(api.token() + "\n").functions().functions
