@@ -81,7 +81,13 @@ def build_api(settings: Settings) -> Api:
         queue.close()
         client.close()
 
-    return make_app(operations, request_bytes_max=settings.request_bytes_max, lifespan=lifespan)
+    return make_app(
+        operations,
+        request_bytes_max=settings.request_bytes_max,
+        trusted_proxies=settings.trusted_proxies,
+        metrics_key_needed=settings.metrics_key_needed,
+        lifespan=lifespan,
+    )
 
 
 def _begin(operations: Operations, queue: LateQueue) -> None:

@@ -158,11 +158,15 @@ class AttemptsView(Contract):
     items: tuple[Attempt, ...] = ()
 
 
+MODEL_TEXT_MAX = 128 * 1024
+"""Characters of a model's text that is searched for a program: twice what a program may have by default."""
+
+
 class ProgramCheck(Contract):
     """A program to check: `source` as it would run, or the `text` of a model, which is extracted first."""
 
     source: str | None = None
-    text: str | None = None
+    text: str | None = Field(None, max_length=MODEL_TEXT_MAX)
     user: User | None = Field(
         None, description="check against the functions of this person; none: the key's person, else all functions"
     )

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from vardy_api.client import Decision
+    from vardy_api.http.application import Api
     from vardy_api.shapes import Via
     from vardy_worker.contracts.job import JobRecord
     from vardy_worker.contracts.plan import Effect
@@ -131,8 +132,18 @@ class ApiWorld:
         )
         self.settings = load_settings(**{"request_bytes_max": BODY_BYTES_MAX, **settings})
         self.operations = make_operations(ports, self.settings)
-        self.app = make_app(self.operations, request_bytes_max=self.settings.request_bytes_max)
+        self.app = self.make_app()
         self.transport = AppTransport(self.app, loop)
+
+    def make_app(self, **options: Any) -> Api:
+        """The application with what is set, and with what is given here."""
+        given = {
+            "request_bytes_max": self.settings.request_bytes_max,
+            "trusted_proxies": self.settings.trusted_proxies,
+            "metrics_key_needed": self.settings.metrics_key_needed,
+            **options,
+        }
+        return make_app(self.operations, **given)
 
     def token(self, *scopes: Scope, person: User | None = None, owner: str = "shop") -> str:
         """A new key's token; every scope unless some are named."""

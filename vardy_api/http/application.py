@@ -23,17 +23,18 @@ from vardy_api.http import (
     routes_service,
     routes_verbs,
 )
+from vardy_api.http.forwarded import TrustedProxies
 from vardy_api.http.leaving import nobody_left
 from vardy_api.http.methods import HeadIsGet
 from vardy_api.http.metrics import HttpMetrics, StoreMetrics
-from vardy_api.http.middleware import BodyLimit, Measure, SecurityHeaders, UnexpectedErrors
+from vardy_api.http.middleware import BODY_SECONDS_MAX, BodyLimit, Measure, SecurityHeaders, UnexpectedErrors
 from vardy_api.http.problems import install_problem_handlers
 from vardy_api.http.reference import add_reference
 from vardy_api.shapes import Problem
 from vardy_worker.contracts.plan import PlanBody
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from vardy_api.operations.facade import Operations
@@ -85,6 +86,9 @@ def make_app(
     operations: Operations,
     *,
     request_bytes_max: int,
+    trusted_proxies: Sequence[str] = (),
+    metrics_key_needed: bool = False,
+    body_seconds_max: float = BODY_SECONDS_MAX,
     lifespan: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None,
 ) -> Api:
     """The application. Nothing is started: `lifespan` is what runs around its serving."""
@@ -102,14 +106,16 @@ def make_app(
         # The outermost first. What BodyLimit or the routes answer gets headers and is measured.
         middleware=[
             Middleware(Measure, metrics=metrics),
+            Middleware(TrustedProxies, trusted=trusted_proxies),
             Middleware(SecurityHeaders),
             Middleware(HeadIsGet),
             Middleware(UnexpectedErrors),
-            Middleware(BodyLimit, bytes_max=request_bytes_max),
+            Middleware(BodyLimit, bytes_max=request_bytes_max, seconds_max=body_seconds_max),
         ],
     )
     app.state.operations = operations
     app.state.metrics = metrics
+    app.state.metrics_key_needed = metrics_key_needed
     app.add_exception_handler(ClientDisconnect, nobody_left)
     routers = [
         routes_run,

@@ -9,6 +9,7 @@ from email.message import EmailMessage
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
 
 from vardy_api.http.auth import authenticate
 from vardy_api.http.entity_tags import conditional
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 MEDIA_TYPE = "application/json"
 JSON_DEPTH_MAX = 64
 """Objects and arrays within each other."""
+JSON_BRACKETS_MAX = 100_000
+"""Those that open an object or an array, in texts too. Half a million empty arrays would take a second to read."""
+INLINE_BYTES_MAX = 16 * 1024
+"""Larger bodies are parsed by a thread, so that other requests do not wait for it."""
 
 
 def _malformed(message: str, **details: int) -> RequestError:
@@ -72,6 +77,8 @@ def parse_json(content: bytes) -> JsonValue:
     Refused beyond plain syntax errors: NaN and infinite numbers, duplicate keys, lone
     surrogates, more than `JSON_DEPTH_MAX` levels, integers of thousands of digits.
     """
+    if content.count(b"[") + content.count(b"{") > JSON_BRACKETS_MAX:
+        raise _malformed(f"The body has more than {JSON_BRACKETS_MAX} objects and arrays.")
     if content.startswith(BOM_UTF8):
         raise _malformed("The body begins with a byte order mark; send it without.")
     try:
@@ -95,6 +102,12 @@ def parse_json(content: bytes) -> JsonValue:
         except UnicodeEncodeError:
             raise _malformed("A string in the body has half of a surrogate pair.") from None
     return value
+
+
+async def _parsed(content: bytes) -> JsonValue:
+    if len(content) > INLINE_BYTES_MAX:
+        return await run_in_threadpool(parse_json, content)
+    return parse_json(content)
 
 
 def _media_type(message: str) -> RequestError:
@@ -133,7 +146,7 @@ class JsonRoute(APIRoute):
             if takes_body and (content := await request.body()):
                 check_media_type(request.headers)
                 # The framework takes what the request has cached instead of parsing again.
-                request._json = parse_json(content)  # noqa: SLF001 - its cache has no public name
+                request._json = await _parsed(content)  # noqa: SLF001 - its cache has no public name
             return conditional(request, await inner(request))
 
         return handle

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, Response
 
 from vardy_api.http.answers import body
-from vardy_api.http.auth import UseCases
+from vardy_api.http.auth import UseCases, require_operator
 from vardy_api.http.problems import problem_responses
 from vardy_api.shapes import HealthView, ProblemType
 from vardy_worker.contracts.errors import PROBLEMS, RequestError
@@ -38,10 +38,18 @@ async def readyz(use: UseCases) -> Response:
     "/metrics",
     summary="Prometheus metrics",
     response_class=Response,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    responses={
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+        **{status: problem_responses()[status] for status in (401, 403, 429, 503)},
+    },
 )
-async def metrics(request: Request) -> Response:
-    """Requests by route, jobs by status, messages by queue. No ids, no people."""
+async def metrics(request: Request, use: UseCases) -> Response:
+    """Requests by route, jobs by status, messages by queue. No ids, no people.
+
+    Where the deployment asks for it, with a key that has `operate` or `admin`.
+    """
+    if request.app.state.metrics_key_needed:
+        await require_operator(request, use)
     content = await run_in_threadpool(generate_latest, request.app.state.metrics.registry)
     return Response(content, headers={"Content-Type": CONTENT_TYPE_LATEST})
 

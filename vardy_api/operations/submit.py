@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.user import User
     from vardy_worker.ports import Clock, Documents, JobStore
 
+PROBLEMS_MAX = 50
+"""Functions that do not exist named in one answer: for each one a like one is looked for."""
+
 log = get_logger(__name__)
 
 
@@ -258,10 +261,13 @@ def check_functions(
     visible = (catalogue if user is None else catalogue.for_user(user.roles)).functions
     writes = {spec.name for spec in visible if reads_only and spec.kind is FunctionKind.WRITE}
     names = [spec.name for spec in visible if spec.name not in writes]
+    callable_names = frozenset(names)
     whose = "" if user is None else f" for {user.id}"
     problems: list[JsonObject] = []
     for index, name in enumerate(functions):
-        if name not in names:
+        if len(problems) == PROBLEMS_MAX:
+            break
+        if name not in callable_names:
             close = get_close_matches(name, names, n=1)
             hint = f" Did you mean {close[0]}?" if close else ""
             message = f"There is no function {name[:100]!r}{whose}.{hint}"

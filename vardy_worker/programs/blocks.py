@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from vardy_worker.programs.sheet import Sheet
 
@@ -73,6 +73,10 @@ class _Fence:
     info: str
 
 
+_End: TypeAlias = tuple[int, "str | None", bool]
+"""Where a block may end: the line, what of that line still belongs to it, and whether it is closed there."""
+
+
 def _fence(line: str) -> _Fence | None:
     """Reads a fence at the start of a line, inside of quotes and lists."""
     place, quotes = 0, 0
@@ -123,10 +127,12 @@ def fenced_blocks(sheet: Sheet, parses: Callable[[Sheet], bool]) -> list[Block]:
     Blocks beyond the fiftieth are not read.
     """
     lines = sheet.text.split("\n")
+    # Each is looked at once for every block before it, so it is read once alone.
+    fences = [_fence(line) for line in lines]
     blocks: list[Block] = []
     number = 0
     while number < len(lines) and len(blocks) < _BLOCKS_MAX:
-        fence = _fence(lines[number]) or _late_fence(lines[number])
+        fence = fences[number] or _late_fence(lines[number])
         if fence is None:
             number += 1
             continue
@@ -142,7 +148,8 @@ def fenced_blocks(sheet: Sheet, parses: Callable[[Sheet], bool]) -> list[Block]:
         if label in _PROSE_LABELS or fence.char in fence.info:
             number = _end_of_prose(lines, number, fence) + 1
             continue
-        block, number = _read(sheet, lines, number, fence, label, parses)
+        ends = _ends(lines, fences, number, fence)
+        block, number = _read(sheet, lines, number, fence, ends, parses)
         blocks.append(block)
     return blocks
 
@@ -180,12 +187,13 @@ def _single_line(sheet: Sheet, number: int, fence: _Fence, line: str) -> Block |
 
 
 def _read(
-    sheet: Sheet, lines: list[str], opened: int, fence: _Fence, label: str, parses: Callable[[Sheet], bool]
+    sheet: Sheet, lines: list[str], opened: int, fence: _Fence, ends: Iterator[_End], parses: Callable[[Sheet], bool]
 ) -> tuple[Block, int]:
     """The block that a fence opens, and the number of the line to go on with."""
     first: tuple[Block, int] | None = None
+    label = label_of(fence.info)
     head = _code_behind_label(lines[opened], fence, label)
-    for count, (end, tail, closed) in enumerate(_ends(lines, opened, fence)):
+    for count, (end, tail, closed) in enumerate(ends):
         part = _content(sheet, lines, opened + 1, end, tail, fence)
         if head:
             part = Sheet(head, (sheet.lines[opened],)).join(part)
@@ -207,12 +215,11 @@ def _code_behind_label(line: str, fence: _Fence, label: str) -> str:
     return " " * line.rfind(rest) + rest
 
 
-def _ends(lines: list[str], opened: int, fence: _Fence) -> Iterator[tuple[int, str | None, bool]]:
-    """Where the block may end: line, what of that line still belongs to it, and whether it is closed."""
+def _ends(lines: list[str], fences: list[_Fence | None], opened: int, fence: _Fence) -> Iterator[_End]:
+    """The ends that the block may have, the likeliest first; the end of the text is the last."""
     other: list[tuple[int, str | None]] = []
     for number in range(opened + 1, len(lines)):
-        line = lines[number]
-        closer = _fence(line)
+        line, closer = lines[number], fences[number]
         if closer is not None and closer.char == fence.char and closer.size >= fence.size:
             if not closer.info:
                 yield number, None, True
