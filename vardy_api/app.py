@@ -12,6 +12,7 @@ import uvicorn
 
 from vardy_api.bootstrap import build_api
 from vardy_api.http.server import ConnectionLimits, ServerConfig
+from vardy_api.open_files import allow_open_files
 from vardy_worker.contracts.errors import SettingsError
 from vardy_worker.logs import configure_logs
 from vardy_worker.settings import load_settings
@@ -52,6 +53,7 @@ class _Server(uvicorn.Server):
 
 def serve(settings: Settings, *, host: str | None = None, port: int | None = None) -> None:
     """Serves until SIGINT or SIGTERM. Raises `SettingsError` when it cannot start."""
+    allow_open_files()
     api = build_api(settings)
     config = ServerConfig(
         api,

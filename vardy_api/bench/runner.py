@@ -11,6 +11,7 @@ from rich.table import Table
 
 from vardy_api.bench.classify import classify
 from vardy_api.bench.commits import commit
+from vardy_api.bench.long_polls import long_polls
 from vardy_api.bench.memory import sandbox_memory
 from vardy_api.bench.parked import parked
 from vardy_api.bench.rules import rules
@@ -35,6 +36,7 @@ BENCHMARKS: Mapping[str, Callable[[], Measurement]] = {
     "throughput": throughput,
     "rules": rules,
     "commit": commit,
+    "long_polls": long_polls,
     "parked": parked,
 }
 

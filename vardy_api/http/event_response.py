@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
+from contextlib import suppress
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from fastapi.sse import format_sse_event
@@ -12,7 +13,6 @@ from starlette.responses import Response
 from vardy_api.http.leaving import while_connected
 from vardy_api.shapes import EventView
 from vardy_worker.contracts.view import moment
-from vardy_worker.logs import get_logger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,21 +25,22 @@ if TYPE_CHECKING:
 MEDIA_TYPE: Final = "text/event-stream"
 RECONNECT_MS: Final = 1000
 """After this time a browser connects again when the stream broke."""
-TAKE_SECONDS_MAX: Final = 60.0
-"""A reader that takes nothing of what was sent for this long has gone."""
-
-log = get_logger(__name__)
 
 
 class EventStreamResponse(Response):
-    """Sends what a stream tells as it comes. Nothing is buffered here, and nothing is left when the client leaves."""
+    """Sends what a stream tells as it comes. Nothing is buffered here, and nothing is left when the client leaves.
+
+    A client that takes nothing holds its stream up until the server ends the connection.
+    """
 
     media_type = MEDIA_TYPE
 
     def __init__(self, stream: EventStream) -> None:
+        # Without a body: there is nothing to measure or to tag before it was sent.
+        self.status_code = HTTPStatus.OK
+        self.background = None
         # nginx holds answers back unless it is told not to.
-        super().__init__(headers={"X-Accel-Buffering": "no"})
-        del self.headers["content-length"]
+        self.init_headers({"X-Accel-Buffering": "no"})
         self._stream = stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -56,18 +57,12 @@ class EventStreamResponse(Response):
             await self._stream.run(tell)
             await _send(send, b"", more=False)
 
-        try:
+        with suppress(ClientDisconnect):
             await while_connected(receive, stream())
-        except ClientDisconnect:
-            return
-        except TimeoutError:
-            log.info("events.reader_gone", seconds=TAKE_SECONDS_MAX)
 
 
 async def _send(send: Send, text: bytes, *, more: bool = True) -> None:
-    """Raises `TimeoutError` for a reader that takes nothing."""
-    async with asyncio.timeout(TAKE_SECONDS_MAX):
-        await send({"type": "http.response.body", "body": text, "more_body": more})
+    await send({"type": "http.response.body", "body": text, "more_body": more})
 
 
 def _message(event: Event) -> bytes:

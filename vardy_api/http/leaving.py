@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -25,17 +25,28 @@ async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
 
     For a request whose body was read, as `receive` then only tells of the end.
     """
-    working = asyncio.create_task(work)
+    working = cast("asyncio.Task[Any]", asyncio.current_task())
+    cancelled_before = working.cancelling()
+    is_over = has_left = False
+
+    def stop(_: asyncio.Task[None]) -> None:
+        nonlocal has_left
+        if not is_over:
+            has_left = True
+            working.cancel()
+
     leaving = asyncio.create_task(_left(receive))
+    leaving.add_done_callback(stop)
     try:
-        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientDisconnect
-        return working.result()
+        return await work
+    except asyncio.CancelledError:
+        # Whoever else cancelled this task meanwhile must see it end.
+        if has_left and working.uncancel() <= cancelled_before:
+            raise ClientDisconnect from None
+        raise
     finally:
-        for task in (working, leaving):
-            task.cancel()
-        await asyncio.gather(working, leaving, return_exceptions=True)
+        is_over = True
+        leaving.cancel()
 
 
 async def _left(receive: Receive) -> None:

@@ -53,8 +53,8 @@ class HeldRequests:
                 await watched.until(_settled_or_gone, seconds)
             finally:
                 self.polls -= 1
-        caller = await self._reads.recheck(caller)
-        return _seen_by(caller, job_id, await self._reads.job(job_id))
+        caller, read = await self._reads.answer(caller, job_id)
+        return _seen_by(caller, job_id, read)
 
     async def open_stream(self, caller: Caller, job_id: str, *, after: str, follow: bool) -> EventStream | None:
         """The events after the one with the id `after` ("" for all); None if no more will be told.

@@ -49,6 +49,13 @@ class _Place(NamedTuple):
     events: int
 
 
+class _Asked(NamedTuple):
+    """One caller asks for one job."""
+
+    sent: _Sent
+    job_id: str
+
+
 class SharedReads:
     """Reads and checks for many requests at once, in one thread of each kind. For one event loop."""
 
@@ -59,13 +66,14 @@ class SharedReads:
         self._store = store
         self._read = read
         self._recheck = recheck
-        self._jobs = Batches(_each(self.read_job), size_max=BATCH_MAX)
+        self._answers = Batches(self._answer_each, size_max=BATCH_MAX)
         self._events = Batches(_each(self._read_events), size_max=BATCH_MAX)
         self._callers = Batches(_each(self._recheck_one), size_max=BATCH_MAX)
 
-    async def job(self, job_id: str) -> ReadJob | None:
-        """The job as it is now; None if it is not there."""
-        return await self._jobs.ask(job_id)
+    async def answer(self, caller: Caller, job_id: str) -> tuple[Caller, ReadJob | None]:
+        """The caller with the key as it is now, and the job; None if it is not there. Raises `auth.invalid`."""
+        now, read = await self._answers.ask(_Asked(_sent(caller), job_id))
+        return replace(caller, key=now.key), read
 
     async def events(self, job_id: str, place: int) -> Sequence[Event]:
         """The next events after so many, at most `EVENTS_MAX`."""
@@ -73,19 +81,35 @@ class SharedReads:
 
     async def recheck(self, caller: Caller) -> Caller:
         """The caller with the key as it is now. Raises `RequestError` `auth.invalid`."""
-        now = await self._callers.ask(_Sent(caller.token_sha256, caller))
+        now = await self._callers.ask(_sent(caller))
         return replace(caller, key=now.key)
 
     def read_job(self, job_id: str) -> ReadJob | None:
-        """The same as `job`, in this thread."""
+        """The job as it is now, read in this thread; None if it is not there."""
         job = self._read(job_id)
         return ReadJob(job, job_view(job).model_dump_json(by_alias=True).encode()) if job else None
+
+    def _answer_each(self, asked: Sequence[_Asked]) -> Mapping[_Asked, tuple[Caller, ReadJob | None] | Exception]:
+        callers = _each(self._recheck_one)(list(dict.fromkeys(each.sent for each in asked)))
+        jobs = _each(self.read_job)(list(dict.fromkeys(each.job_id for each in asked)))
+        answers: dict[_Asked, tuple[Caller, ReadJob | None] | Exception] = {}
+        for each in asked:
+            caller, read = callers[each.sent], jobs[each.job_id]
+            if isinstance(caller, Exception):
+                answers[each] = caller
+            else:
+                answers[each] = read if isinstance(read, Exception) else (caller, read)
+        return answers
 
     def _read_events(self, place: _Place) -> Sequence[Event]:
         return self._store.events(place.job_id, after=str(place.events), limit=EVENTS_MAX)
 
     def _recheck_one(self, sent: _Sent) -> Caller:
         return self._recheck(sent.caller)
+
+
+def _sent(caller: Caller) -> _Sent:
+    return _Sent(caller.token_sha256, caller)
 
 
 def _each(act: Callable[[A], B]) -> Callable[[Sequence[A]], Mapping[A, B | Exception]]:
