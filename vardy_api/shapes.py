@@ -15,14 +15,13 @@ from vardy_worker.contracts.base import Contract, JsonObject, JsonValue
 from vardy_worker.contracts.decision import Choice
 from vardy_worker.contracts.execution import ConsoleLine
 from vardy_worker.contracts.job import Attempt, JobKind, JobSummary, QueueName, Submission
-from vardy_worker.contracts.journal import JournalEntry
 from vardy_worker.contracts.model import Message
 from vardy_worker.contracts.policy import RulesVersion, RuleWarning
 from vardy_worker.contracts.program import Finding
 from vardy_worker.contracts.quota import KeyQuota, Quota, QuotaOf, Used
 from vardy_worker.contracts.status import Stage, Status
 from vardy_worker.contracts.user import ApiKey, Scope, User
-from vardy_worker.contracts.view import moment
+from vardy_worker.contracts.view import JournalEntryView, instant, moment
 
 Person = Annotated[
     User | None, Field(description="who this is done for; a key that is bound to a person may leave it out")
@@ -144,7 +143,7 @@ class ConsoleView(Contract):
 class JournalView(Contract):
     """The journal of a job's commit, oldest first; empty before it began."""
 
-    items: tuple[JournalEntry, ...] = ()
+    items: tuple[JournalEntryView, ...] = ()
 
 
 class AttemptsView(Contract):
@@ -265,7 +264,7 @@ class KeyView(Contract):
     owner: str
     scopes: tuple[Scope, ...]
     person: User | None = None
-    created_at: datetime | None
+    created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
     rotated_at: datetime | None = None
@@ -343,8 +342,8 @@ class WorkerView(Contract):
 
     worker: str
     queues: tuple[str, ...]
-    started_at: datetime | None
-    seen_at: datetime | None
+    started_at: datetime
+    seen_at: datetime
     confined: bool | None = None
     """Whether its sandbox children run under a filter of system calls; null where none has started."""
     looked_at: datetime | None = None
@@ -387,11 +386,9 @@ class ProblemType(Contract):
 
 def summary_view(summary: JobSummary) -> SummaryView:
     """The public shape of a line of a listing."""
-    created_at = moment(summary.created_at_ms)
-    assert created_at is not None  # noqa: S101 - narrows the type; a summary always has it
     return SummaryView(
         **summary.model_dump(exclude={"owner", "created_at_ms", "settled_at_ms", "expires_at_ms", "erased_at_ms"}),
-        created_at=created_at,
+        created_at=instant(summary.created_at_ms),
         settled_at=moment(summary.settled_at_ms),
         expires_at=moment(summary.expires_at_ms),
         erased_at=moment(summary.erased_at_ms),
@@ -419,7 +416,7 @@ def key_view(key: ApiKey, last_used_at_ms: int | None = None) -> KeyView:
         owner=key.owner,
         scopes=key.scopes,
         person=key.person,
-        created_at=moment(key.created_at_ms),
+        created_at=instant(key.created_at_ms),
         expires_at=moment(key.expires_at_ms),
         revoked_at=moment(key.revoked_at_ms),
         quota=key.quota,

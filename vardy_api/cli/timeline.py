@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 from vardy_api.cli.grid import Grid
 from vardy_api.cli.report import job_report, section, state_text
 from vardy_api.cli.text import duration, one_line
-from vardy_worker.contracts.journal import EffectState, JournalEntry
-from vardy_worker.contracts.view import JobView, moment
+from vardy_worker.contracts.journal import EffectState
+from vardy_worker.contracts.view import JobView, JournalEntryView
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from vardy_api.cli.output import Output
     from vardy_api.shapes import JournalView
 
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 class CommitReport(JobView):
     """A job with the journal of its commit, oldest first."""
 
-    journal: tuple[JournalEntry, ...] = ()
+    journal: tuple[JournalEntryView, ...] = ()
 
 
 def commit_report(job: JobView, journal: JournalView) -> CommitReport:
@@ -34,13 +32,13 @@ def draw_commit(out: Output, commit: CommitReport) -> None:
     job_report(out, commit, whole=True)
     if not commit.journal:
         return
-    first = _at(commit.journal[0].at_ms)
+    first = commit.journal[0].at
     section(out, "Timeline", f"UTC, from {first:%Y-%m-%d}")
     grid = Grid("time", "effect", "state", "try", "what", gives_way=("what",), whole=True, right=frozenset({"try"}))
     holders: dict[int, tuple[str, int]] = {}
     day = first.date()
     for entry in commit.journal:
-        at = _at(entry.at_ms)
+        at = entry.at
         # A day is named where it begins.
         time = f"{at:%H:%M:%S}.{at.microsecond // 1000:03}" if at.date() == day else f"{at:%m-%d %H:%M:%S}"
         day = at.date()
@@ -48,13 +46,7 @@ def draw_commit(out: Output, commit: CommitReport) -> None:
     out.grid(grid, indent=2)
 
 
-def _at(at_ms: int) -> datetime:
-    found = moment(at_ms)
-    assert found is not None  # noqa: S101 - narrows the type; only None gives None
-    return found
-
-
-def _what(entry: JournalEntry, holders: dict[int, tuple[str, int]]) -> str:
+def _what(entry: JournalEntryView, holders: dict[int, tuple[str, int]]) -> str:
     """The rest of an entry in words. The worker is named where it is another one than before."""
     parts = []
     holder = (entry.worker, entry.fence)
@@ -63,9 +55,9 @@ def _what(entry: JournalEntry, holders: dict[int, tuple[str, int]]) -> str:
         holders[entry.seq] = holder
     if entry.code:
         parts.append(entry.code)
-    if entry.due_at_ms is not None:
-        due = _at(entry.due_at_ms)
-        parts.append(f"again at {due:%H:%M:%S}, after {duration((entry.due_at_ms - entry.at_ms) / 1000)}")
+    if entry.due_at is not None:
+        pause = duration((entry.due_at - entry.at).total_seconds())
+        parts.append(f"again at {entry.due_at:%H:%M:%S}, after {pause}")
     if entry.by:
         said = f": {one_line(entry.reason)}" if entry.reason else ""
         parts.append(f"{one_line(entry.by)}{said}")

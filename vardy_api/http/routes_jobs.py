@@ -18,7 +18,7 @@ from vardy_api.shapes import WAIT_SECONDS_MAX, AttemptsView, ConsoleView, Journa
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.job import JobFilter, JobKind
 from vardy_worker.contracts.status import Status
-from vardy_worker.contracts.view import JobView, milliseconds
+from vardy_worker.contracts.view import JobView, journal_entry_view, milliseconds
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=JsonRoute)
 
@@ -125,7 +125,7 @@ def read_console(use: UseCases, caller: Authenticated, job_id: str) -> Response:
 )
 def read_journal(use: UseCases, caller: Authenticated, job_id: str) -> Response:
     """Every start and end of every effect, oldest first, with worker, fence and code; no arguments, no results."""
-    return body(JournalView(items=tuple(use.jobs.journal(caller, job_id))))
+    return body(JournalView(items=tuple(map(journal_entry_view, use.jobs.journal(caller, job_id)))))
 
 
 @router.get(

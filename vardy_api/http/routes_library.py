@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter, Body, Query
+from pydantic import Field
 from starlette.responses import Response
 
 from vardy_api.http import examples
@@ -47,9 +48,20 @@ def check_program(
     summary="Read the catalogue",
     responses=problem_responses(),
 )
-def read_functions(use: UseCases, _: Authenticated) -> Response:
-    """The company's functions, as a worker published them when it started."""
-    return body(use.catalogue.current())
+def read_functions(
+    use: UseCases,
+    caller: Authenticated,
+    role: Annotated[
+        list[Annotated[str, Field(max_length=200)]] | None,
+        Query(max_length=100, description="Only what somebody with these roles may use; a bound person has its own."),
+    ] = None,
+) -> Response:
+    """The company's functions, as a worker published them when it started.
+
+    A key that is bound to a person sees those that the person may use. Any other key sees all,
+    or with `role`, which may be repeated, those that are open to one of the roles.
+    """
+    return body(use.catalogue.seen_by(caller, role or ()))
 
 
 @router.post(

@@ -9,6 +9,9 @@ from vardy_worker.contracts.functions import Catalogue
 from vardy_worker.documents import CATALOGUE, CURRENT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vardy_api.operations.caller import Caller
     from vardy_worker.contracts.base import JsonValue
     from vardy_worker.ports import Document, Documents
 
@@ -35,6 +38,20 @@ class CatalogueReader:
                 self._catalogue = Catalogue.model_validate(document.value)
                 self._document = document
             return self._catalogue
+
+    def seen_by(self, caller: Caller, roles: Sequence[str] = ()) -> Catalogue:
+        """The functions that the caller's person may use, with the types that they need.
+
+        Of a key that names its users: all of them, or what somebody with these roles may use.
+        """
+        if caller.key.person is not None:
+            roles = caller.key.person.roles
+        elif not roles:
+            return self.current()
+        visible = self.current().for_user(tuple(roles))
+        from vardy_worker.functions.declarations import needed_types  # noqa: PLC0415 - needed only here, slow to load
+
+        return visible.model_copy(update={"types": needed_types(visible)})
 
     def check_result(self, function: str, result: JsonValue) -> str | None:
         """What is wrong with a value as the result of a function, in a sentence without the value; or None."""

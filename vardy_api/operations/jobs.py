@@ -11,6 +11,7 @@ from vardy_worker.contracts.errors import RequestError, StoreUnavailable
 from vardy_worker.contracts.ids import JOB_ID
 from vardy_worker.contracts.job import ConsoleRecord
 from vardy_worker.contracts.user import Scope
+from vardy_worker.contracts.view import instant
 from vardy_worker.verbs import expire
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def plan_of(job: JobRecord) -> Plan:
         raise RequestError(
             "The contents of the job were erased; of its plan only the digest is left.",
             code="plan.erased",
-            details={"digest": job.digest, "erased_at_ms": job.erased_at_ms},
+            details={"digest": job.digest, "erased_at": job.erased_at_ms and instant(job.erased_at_ms).isoformat()},
         )
     return job.plan
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from vardy_api.shapes import QueuesView, QueueView, WorkerView
 from vardy_worker.contracts.job import QUEUE_NAMES
 from vardy_worker.contracts.user import Scope
-from vardy_worker.contracts.view import moment
+from vardy_worker.contracts.view import instant, moment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,8 +33,8 @@ def worker_view(seen: WorkerSeen) -> WorkerView:
     return WorkerView(
         worker=seen.worker,
         queues=seen.queues,
-        started_at=moment(seen.started_at_ms),
-        seen_at=moment(seen.seen_at_ms),
+        started_at=instant(seen.started_at_ms),
+        seen_at=instant(seen.seen_at_ms),
         confined=seen.confined,
         looked_at=moment(seen.looked_at_ms),
     )

@@ -26,6 +26,7 @@ from vardy_worker.contracts.user import User
 if TYPE_CHECKING:
     from vardy_worker.contracts.explore import Round
     from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.contracts.journal import JournalEntry
 
 
 class ProgramView(Contract):
@@ -97,6 +98,35 @@ class RoundView(Contract):
     ended_at: datetime | None = None
 
 
+class DecisionView(Contract):
+    """One person's word on a plan. `via` says where it came from, such as `api` or `cli`."""
+
+    decision: Choice
+    digest: str
+    user: User
+    reason: str = ""
+    via: str = "api"
+    key_id: str = ""
+    at: datetime
+
+
+class JournalEntryView(Contract):
+    """One line of the journal of a commit; see `JournalEntry`. `due_at`: when the effect is tried again by itself."""
+
+    at: datetime
+    seq: int
+    state: EffectState
+    attempt: int
+    fence: int
+    worker: str
+    idempotency_key: str
+    args_sha256: str
+    code: str = ""
+    due_at: datetime | None = None
+    by: str = ""
+    reason: str = ""
+
+
 class JobView(Contract):
     """A job as people and programs see it.
 
@@ -128,7 +158,7 @@ class JobView(Contract):
     warnings: tuple[str, ...] = ()
     plan: PlanView | None = None
     effects: tuple[EffectView, ...] = ()
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[DecisionView, ...] = ()
     error: ErrorInfo | None = None
     usage: Usage
     timings_ms: Timings
@@ -139,9 +169,14 @@ class JobView(Contract):
     model_config = Contract.model_config | {"populate_by_name": True}
 
 
-def moment(at_ms: int | None) -> datetime | None:
+def instant(at_ms: int) -> datetime:
     """Milliseconds since the epoch as a UTC time."""
-    return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, tz=UTC)
+    return datetime.fromtimestamp(at_ms / 1000, tz=UTC)
+
+
+def moment(at_ms: int | None) -> datetime | None:
+    """The same, where there may be none."""
+    return None if at_ms is None else instant(at_ms)
 
 
 def milliseconds(moment: datetime) -> int:
@@ -252,11 +287,19 @@ def _round_view(each: Round) -> RoundView:
     )
 
 
+def _decision_view(decision: Decision) -> DecisionView:
+    return DecisionView(**decision.model_dump(exclude={"at_ms"}), at=instant(decision.at_ms))
+
+
+def journal_entry_view(entry: JournalEntry) -> JournalEntryView:
+    """The public shape of a stored line of the journal."""
+    fields = entry.model_dump(exclude={"at_ms", "due_at_ms"})
+    return JournalEntryView(**fields, at=instant(entry.at_ms), due_at=moment(entry.due_at_ms))
+
+
 def job_view(job: JobRecord) -> JobView:
     """The public shape of a stored job."""
     program = job.program
-    created_at = moment(job.created_at_ms)
-    assert created_at is not None  # noqa: S101 - narrows the type; a record always has it
     return JobView(
         id=job.id,
         kind=job.kind,
@@ -269,7 +312,7 @@ def job_view(job: JobRecord) -> JobView:
         params=job.submission.params,
         user=job.submission.user,
         mode=job.submission.mode,
-        created_at=created_at,
+        created_at=instant(job.created_at_ms),
         started_at=moment(job.started_at_ms),
         settled_at=moment(job.settled_at_ms),
         next_try_at=_next_try(job),
@@ -285,7 +328,7 @@ def job_view(job: JobRecord) -> JobView:
         warnings=job.warnings,
         plan=_plan_view(job),
         effects=_effect_views(job),
-        decisions=job.decisions,
+        decisions=tuple(map(_decision_view, job.decisions)),
         error=job.error,
         usage=job.usage,
         timings_ms=job.timings,

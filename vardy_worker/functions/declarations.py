@@ -50,11 +50,16 @@ def render(functions: Functions) -> tuple[dict[str, str], dict[str, str]]:
     return declared, dict(sorted(types.items()))
 
 
+def needed_types(catalogue: Catalogue) -> dict[str, str]:
+    """The types that the functions of a catalogue need: those of others it may hold beside them."""
+    needed = _needed((spec.declaration for spec in catalogue.functions), catalogue.types)
+    return {name: catalogue.types[name] for name in sorted(needed)}
+
+
 def declarations_for(catalogue: Catalogue) -> str:
     """The TypeScript of a catalogue: the types its functions need, then the functions, each in order of name."""
     functions = sorted(catalogue.functions, key=lambda spec: spec.name)
-    needed = _needed([spec.declaration for spec in functions], catalogue.types)
-    texts = [catalogue.types[name] for name in sorted(needed)]
+    texts = list(needed_types(catalogue).values())
     texts.extend(spec.declaration for spec in functions)
     return "\n\n".join(texts) + "\n" if texts else ""
 

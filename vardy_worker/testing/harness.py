@@ -16,7 +16,7 @@ from vardy_worker.contracts.envelope import Envelope
 from vardy_worker.contracts.errors import RequestError, RulesError, SettingsError
 from vardy_worker.contracts.job import JobKind, Submission
 from vardy_worker.contracts.user import User
-from vardy_worker.contracts.view import JobView, job_view, milliseconds
+from vardy_worker.contracts.view import JobView, JournalEntryView, job_view, journal_entry_view, milliseconds
 from vardy_worker.documents import BUILT_IN_RULES, read_recipe
 from vardy_worker.functions.runtime import FunctionRuntime
 from vardy_worker.json_schemas import result_problem
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from vardy_worker.contracts.base import JsonObject, JsonValue
     from vardy_worker.contracts.job import JobRecord
-    from vardy_worker.contracts.journal import JournalEntry
     from vardy_worker.contracts.policy import PolicyResult, RuleWarning
     from vardy_worker.contracts.recipe import Recipe
     from vardy_worker.functions.registry import Functions
@@ -192,9 +191,9 @@ class Harness:
         """The job as it is now."""
         return job_view(self._parts.job(_id(job)))
 
-    def journal(self, job: JobView | str) -> tuple[JournalEntry, ...]:
+    def journal(self, job: JobView | str) -> tuple[JournalEntryView, ...]:
         """The journal of the job's commit, oldest entry first."""
-        return tuple(self._parts.store.journal(_id(job)))
+        return tuple(map(journal_entry_view, self._parts.store.journal(_id(job))))
 
     def console(self, job: JobView | str) -> tuple[str, ...]:
         """What the program printed."""

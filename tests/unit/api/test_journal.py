@@ -11,6 +11,7 @@ from vardy_worker.contracts.journal import EffectRecord, EffectState, JournalEnt
 from vardy_worker.contracts.program import Finding, Program
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import Scope
+from vardy_worker.contracts.view import journal_entry_view
 from vardy_worker.ports import Change, Changed
 
 if TYPE_CHECKING:
@@ -44,9 +45,15 @@ def test_the_journal_is_shown_as_it_is_stored_oldest_first(api: ApiWorld, http: 
     )
     job_id = journalled(api, *entries)
     shown = http.get(f"/v1/jobs/{job_id}/journal").json()["items"]
-    assert shown == [one.model_dump(mode="json") for one in entries]
+    stored = [one.model_dump(mode="json", exclude={"at_ms", "due_at_ms"}) for one in entries]
+    assert [{name: value for name, value in one.items() if name not in {"at", "due_at"}} for one in shown] == stored
+    assert [(one["at"], one["due_at"]) for one in shown] == [
+        ("2023-11-14T22:13:20Z", None),
+        ("2023-11-14T22:13:20Z", "2023-11-14T22:13:22Z"),
+        ("2023-11-14T22:13:20Z", None),
+    ]
     with api.vardy() as vardy:
-        assert vardy.journal(job_id).items == entries
+        assert vardy.journal(job_id).items == tuple(map(journal_entry_view, entries))
 
 
 def test_a_job_that_did_not_commit_has_an_empty_journal(api: ApiWorld, http: httpx.Client) -> None:

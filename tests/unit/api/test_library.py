@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support.api import PAYMENTS, REFUND, SALARIES
 from tests.support.factories import ANA, LEA
-from vardy_worker.contracts.user import Scope
-from vardy_worker.documents import CURRENT, RULES
+from vardy_worker.contracts.functions import Catalogue
+from vardy_worker.contracts.user import Scope, User
+from vardy_worker.documents import CURRENT, RULES, publish_catalogue
 
 if TYPE_CHECKING:
     import httpx
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from vardy_worker.ports import Document
 
 BLOCK = "default: block\n"
+EARNED = SALARIES.model_copy(update={"declaration": "declare function list_salaries(): Promise<Salary[]>;"})
 
 
 # --- functions and prompts ---------------------------------------------------------------------------------------
@@ -27,6 +30,40 @@ def test_the_catalogue_is_what_a_worker_published(api: ApiWorld, http: httpx.Cli
     assert names == ["list_payments", "list_salaries", "refund_payment"]
     api.forget_function("list_salaries")
     assert len(http.get("/v1/functions").json()["functions"]) == 2
+
+
+def names_of(answer: httpx.Response) -> list[str]:
+    return [spec["name"] for spec in answer.json()["functions"]]
+
+
+def test_a_bound_key_sees_the_functions_of_its_person_alone(api: ApiWorld) -> None:
+    types = {"Salary": "type Salary = {cents: number};"}
+    publish_catalogue(api.documents, Catalogue(functions=(PAYMENTS, EARNED, REFUND), types=types))
+    http = api.http(api.token(Scope.SUBMIT, person=ANA))
+    assert names_of(http.get("/v1/functions")) == ["list_payments", "refund_payment"]
+    assert "alar" not in http.get("/v1/functions").text
+    assert "alar" not in http.get("/v1/functions", params={"role": "hr"}).text
+    clerk = User(id="hal", roles=("hr",))
+    found = api.http(api.token(Scope.SUBMIT, person=clerk)).get("/v1/functions")
+    assert names_of(found) == ["list_payments", "list_salaries", "refund_payment"]
+    assert found.json()["types"] == types
+
+
+def test_a_key_that_names_its_users_sees_all_functions_or_those_of_roles(http: httpx.Client) -> None:
+    assert len(names_of(http.get("/v1/functions"))) == 3
+    assert names_of(http.get("/v1/functions?role=support")) == ["list_payments", "refund_payment"]
+    assert len(names_of(http.get("/v1/functions?role=support&role=hr"))) == 3
+
+
+@pytest.mark.parametrize("roles", [(), ("hr",), ("support", "hr")])
+def test_functions_prompts_and_checks_agree_on_what_a_person_may_use(api: ApiWorld, roles: tuple[str, ...]) -> None:
+    publish_catalogue(api.documents, Catalogue(functions=(PAYMENTS, EARNED, REFUND)))
+    http = api.http(api.token(Scope.SUBMIT, person=User(id="hal", roles=roles)))
+    listed = "list_salaries" in names_of(http.get("/v1/functions"))
+    prompt = http.post("/v1/prompts", json={"request": "how much do they earn?"}).text
+    program = "async function run() {\n  return await list_salaries();\n}\n"
+    checked = http.post("/v1/programs/check", json={"source": program}).json()
+    assert listed == ("list_salaries" in prompt) == checked["ok"] == ("hr" in roles)
 
 
 def test_before_any_worker_the_catalogue_is_empty_and_jobs_are_taken(api: ApiWorld, http: httpx.Client) -> None:

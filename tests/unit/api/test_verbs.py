@@ -35,7 +35,8 @@ def test_the_last_approval_starts_exactly_one_commit(api: ApiWorld, http: httpx.
     job = api.job(Status.PENDING_APPROVAL)
     answer = decide(http, job, approve())
     assert (answer.status_code, answer.json()["status"]) == (200, "COMMITTING")
-    assert answer.json()["decisions"][0]["user"]["id"] == "lea"
+    [decision] = answer.json()["decisions"]
+    assert (decision["user"]["id"], decision["at"]) == ("lea", "2023-11-14T22:13:20Z")
     assert (api.queue.take("commit"), api.queue.take("commit")) == (job.id, None)
     late = decide(http, job, approve(LEO))
     assert (late.status_code, late.json()["code"]) == (409, "job.conflict")

@@ -16,6 +16,7 @@ from vardy_worker.contracts.execution import Ref
 from vardy_worker.contracts.functions import Catalogue
 from vardy_worker.contracts.journal import EffectRecord, EffectState, JournalEntry
 from vardy_worker.contracts.status import Status
+from vardy_worker.contracts.view import journal_entry_view
 from vardy_worker.documents import publish_catalogue
 from vardy_worker.ports import Change, Changed
 
@@ -276,7 +277,7 @@ def test_a_timeline_in_a_pipe_keeps_each_entry_on_its_line(cli: Cli, world: ApiW
 def test_the_json_of_a_commit_is_the_job_with_its_whole_journal(cli: Cli, world: ApiWorld) -> None:
     job = told(world)
     shown = cli("commits", "show", job.id, "--json").json
-    assert shown.pop("journal") == [entry.model_dump(mode="json") for entry in STORY]
+    assert shown.pop("journal") == [journal_entry_view(entry).model_dump(mode="json") for entry in STORY]
     assert shown == cli("jobs", "show", job.id, "--json").json
 
 
