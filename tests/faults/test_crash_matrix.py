@@ -18,9 +18,9 @@ from structlog.testing import capture_logs
 
 from tests.conftest import IN_MEMORY
 from tests.support.audit import check, entries
-from tests.support.factories import LEA, LEO
+from tests.support.factories import ANA, LEA, LEO
 from tests.support.fakes import threw
-from tests.support.life import EXPLORED, ROUNDS_ENDED, Company, Life, MemoryGround, RedisGround
+from tests.support.life import EXPLORED, ROUNDS_ENDED, Company, Life, MemoryGround, RedisGround, caller
 from tests.support.mortal import Doom
 from tests.support.remote import IDEMPOTENT
 from tests.support.story import Story
@@ -32,6 +32,7 @@ from vardy_worker.contracts.execution import ConsoleLine, Returned
 from vardy_worker.contracts.ids import idempotency_key
 from vardy_worker.contracts.job import JobKind, Mode
 from vardy_worker.contracts.journal import EffectState, JournalEntry
+from vardy_worker.contracts.quota import MICRO_USD, QuotaOf, Used
 from vardy_worker.contracts.status import Status, can_move, is_settled
 from vardy_worker.contracts.view import job_view
 from vardy_worker.store.connection import connect
@@ -256,6 +257,7 @@ def check_end(story: Story) -> None:
     check_journal(story, journal)
     assert check(life.ground.audit)[job.id].ok
     check_statuses_told(life)
+    check_used(life)
     if job.kind is JobKind.RUN:
         told = entries(life.ground.audit, job.id)[-1].after
         assert told is not None
@@ -273,6 +275,13 @@ def check_statuses_told(life: Life) -> None:
     reached = [Status(data["status"]) for data in told if data not in within]
     assert (reached[0], reached[-1]) == (Status.QUEUED, life.job.status)
     assert all(before is not after and can_move(before, after) for before, after in pairwise(reached))
+
+
+def check_used(life: Life) -> None:
+    """The day holds once what the job says that it took, and no settled job is counted among those at once."""
+    spent = life.job.usage.spent
+    counted = Used(tokens=spent.tokens, cost_usd=spent.micro_usd / MICRO_USD)
+    assert (life.store.used(QuotaOf.KEY, caller().key.id), life.store.used(QuotaOf.USER, ANA.id)) == (counted, counted)
 
 
 def check_rounds(story: Story, ran: Sequence[int]) -> None:

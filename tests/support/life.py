@@ -183,7 +183,8 @@ class _Model(OneByOne):
         if request.purpose == "explore":
             return ModelReply(text=_turn(request), model="fake/model", usage=TokenUsage(prompt_tokens=10))
         repaired = len(request.messages) > 2
-        return ModelReply(text=fenced(SOURCE) if repaired else "Let me think.", model="fake/model")
+        text = fenced(SOURCE) if repaired else "Let me think."
+        return ModelReply(text=text, model="fake/model", usage=TokenUsage(prompt_tokens=7, cost_usd=0.1))
 
 
 def _turn(request: ModelRequest) -> str:
