@@ -55,7 +55,7 @@ class Settings(BaseSettings):
         400 * 86_400, ge=60, description="how long an entry of the audit trail is kept, at least as long as a job"
     )
 
-    worker_concurrency: int = Field(64, ge=1, le=1000, description="jobs in hand in one worker process")
+    worker_concurrency: int = Field(256, ge=1, le=1000, description="jobs in hand in one worker process")
     worker_queues: Annotated[tuple[QueueName, ...], NoDecode] = Field(
         ("run", "commit"), description="queues one worker serves, comma-separated"
     )

@@ -14,6 +14,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from tests.support.relay import Relay
 from tests.support.replication import port_of
+from vardy_worker.settings import Settings
 from vardy_worker.store.connection import connect
 
 if TYPE_CHECKING:
@@ -113,3 +114,13 @@ def test_those_who_wait_go_on_as_soon_as_the_server_is_found_to_be_back(client: 
         proceed.set()
         slow.result()
         assert pool.submit(client.ping).result()
+
+
+def test_every_job_in_hand_has_a_connection_of_its_own(client: Redis) -> None:
+    pool = client.connection_pool
+    most: int = Settings.model_fields["worker_concurrency"].default
+    with ExitStack() as held:
+        connections = [pool.get_connection() for _ in range(most)]
+        for connection in connections:
+            held.callback(pool.release, connection)
+        assert len({id(connection) for connection in connections}) == most

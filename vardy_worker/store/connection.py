@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 SOCKET_TIMEOUT_SECONDS: Final = 5.0
 CONNECT_TIMEOUT_SECONDS: Final = 3.0
 HEALTH_CHECK_SECONDS: Final = 5
+CONNECTIONS_MAX: Final = 2000
+"""Of one client: more than threads use at once, whatever VARDY_WORKER_CONCURRENCY is. By default it would be
+100, and the next thread that needs one would be told that the server cannot be reached."""
 RETRIES: Final = 1
 """Commands sent again after a connection was lost, as after a restart of the server. Timeouts
 are not tried again, so that a server that swallows packets is reported within five seconds."""
@@ -59,6 +62,7 @@ def connect(url: str, *, socket_timeout_seconds: float = SOCKET_TIMEOUT_SECONDS,
         "health_check_interval": HEALTH_CHECK_SECONDS,
         "retry": Retry(ExponentialWithJitterBackoff(base=0.05, cap=0.5), RETRIES, (RedisConnectionError,)),
         "protocol": 2,
+        "max_connections": CONNECTIONS_MAX,
     }
     with readable_address(url):
         address = sentinel_address(url)
