@@ -110,6 +110,10 @@ class Stack:
         """The server's address, password included."""
         return self._redis_url
 
+    def pid(self, name: str) -> int:
+        """The process id of the `worker` or the `api` as it runs now."""
+        return next(child.process.pid for child in self.children if child.name == name)
+
     def restart_worker(self) -> float:
         """Stops the worker and starts it anew; returns the seconds the start took."""
         return self._restart("worker", self._start_worker)

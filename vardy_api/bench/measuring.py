@@ -5,7 +5,10 @@ from __future__ import annotations
 import statistics
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from vardy_worker.contracts.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +64,18 @@ def interleaved(rounds: int, *acts: Callable[[], float]) -> list[float]:
 def median_seconds(act: Callable[[], object], repetitions: int) -> float:
     """The median time of repeated calls."""
     return statistics.median(seconds_of(act) for _ in range(repetitions))
+
+
+def needs_proc(name: str) -> None:
+    """Raises `SettingsError` where the benchmark of this name cannot read what processes take."""
+    if not Path("/proc/self/status").exists():
+        raise SettingsError(f"The benchmark {name} reads /proc, which only Linux has.")
+
+
+def rss_mib(pid: int) -> float:
+    """Resident memory of a process. Raises `OSError` when it is gone."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
 
 def percentile(values: list[float], share: float) -> float:

@@ -18,6 +18,7 @@ from vardy_api.bench.rules import rules
 from vardy_api.bench.sandbox import sandbox_calls, sandbox_start
 from vardy_api.bench.service import latency, start, throughput
 from vardy_api.bench.tokens import tokens
+from vardy_api.bench.waiting import waiting
 from vardy_worker.contracts.errors import RequestError
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ BENCHMARKS: Mapping[str, Callable[[], Measurement]] = {
     "classify": classify,
     "latency": latency,
     "throughput": throughput,
+    "waiting": waiting,
     "rules": rules,
     "commit": commit,
     "long_polls": long_polls,
