@@ -16,10 +16,12 @@ from vardy_api.cli.checkup import Check, Level
 from vardy_api.cli.doctor_redis import read_server, server_checks
 from vardy_api.embedded import EmbeddedServer, start_tied
 from vardy_worker.contracts.errors import StoreUnavailable
+from vardy_worker.contracts.quota import QuotaOf
 from vardy_worker.settings import load_settings
 from vardy_worker.store.connection import connect
 from vardy_worker.store.redis_documents import RedisDocuments
 from vardy_worker.store.redis_jobs import RedisJobStore
+from vardy_worker.store.redis_rates import RedisRates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -122,6 +124,18 @@ def test_a_server_that_cannot_save_or_lacks_replicas_says_so(client: Redis, serv
     client.bgsave()
     assert eventually(lambda: client.info("persistence")["rdb_last_bgsave_status"] == "ok")
     submitted(store)
+
+
+@pytest.mark.parametrize("setting", [{"maxmemory": "1"}, {"min_replicas_to_write": "1"}])
+def test_where_nothing_can_be_counted_requests_go_on_and_submissions_do_not(
+    client: Redis, setting: dict[str, str]
+) -> None:
+    rates, key = RedisRates(client, "vardy"), next(iter(setting))
+    with configured(client, **setting):
+        assert [rates.take(QuotaOf.KEY, key, 1) for _ in range(3)] == [None] * 3
+        said_of(lambda: submitted(RedisJobStore(client, "vardy")))
+    assert rates.take(QuotaOf.KEY, key, 1) is None
+    assert rates.take(QuotaOf.KEY, key, 1) is not None
 
 
 def test_a_server_that_still_loads_is_waited_for(tmp_path: Path) -> None:
