@@ -181,8 +181,8 @@ def test_many_waiting_requests_hold_no_thread_and_wake_together(
     threads_before = threading.active_count()
     with ThreadPoolExecutor(WAITERS) as pool:
         waits = [pool.submit(client.get, f"/v1/jobs/{job_id}?wait=30") for _ in range(WAITERS)]
-        waiters = api.api.state.operations.jobs
-        assert eventually(lambda: waiters.waiting == WAITERS)
+        held = api.api.state.operations.held
+        assert eventually(lambda: held.polls == WAITERS)
         # The clients' own threads, and the few of the server's pool.
         assert threading.active_count() <= threads_before + WAITERS + 45
         assert client.get(f"/v1/jobs/{job_id}").status_code == 200
