@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROOT_FOLDER = Path(__file__).parents[3]
 DOCUMENT = ROOT_FOLDER / "docs" / "cli.md"
 NEEDED = """
-run; explore; jobs list, show, wait, cancel, console, attempts, erase; approvals list, show, approve, deny;
+run; explore; jobs list, show, wait, events, cancel, console, attempts, erase; approvals list, show, approve, deny;
 commits list, show, requeue, resolve, discard; programs check;
 recipes list, show, save, review, run, delete, export, import;
 audit list, verify, export; functions list, show; rules show, check, test, apply; prompts show;

@@ -1,4 +1,4 @@
-"""`vardy jobs`: look at jobs, wait for them, commit, cancel or erase them."""
+"""`vardy jobs`: look at jobs, wait for them, follow, commit, cancel or erase them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vardy_api.cli.session import Session
 from vardy_api.cli.shown import Shown
 from vardy_api.cli.text import one_line
 
-group = make_group("Look at jobs, wait for them, commit planned ones, cancel, erase.")
+group = make_group("Look at jobs, wait for them, follow, commit planned ones, cancel, erase.")
 
 KindName = Literal["run", "explore"]
 SomeJobs = Annotated[list[str], typer.Argument(metavar="JOB", help="Ids of jobs.", show_default=False)]
@@ -55,6 +55,33 @@ def show_job(session: Session, job: options.JobId, *, full: Full = False) -> Sho
 def wait_job(session: Session, job: options.JobId, *, timeout: options.Timeout = None) -> Shown:
     """Wait until a job settles, then show it. Exit codes as for `vardy run`."""
     return session.settle(session.client.get(job), wait=True, timeout=timeout)
+
+
+@command(
+    group,
+    "events",
+    examples=[
+        "vardy jobs events job_01JDXM8J9F6Q4T5V7W8X9Y0Z1A --follow",
+        "vardy jobs events job_01JDXM8J9F6Q4T5V7W8X9Y0Z1A --json",
+    ],
+)
+def follow_job(
+    session: Session,
+    job: options.JobId,
+    *,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on when the job has settled, until nothing more can become of it.")
+    ] = False,
+    after: Annotated[str, typer.Option(metavar="ID", help="Only what came after the event with this id.")] = "",
+) -> int:
+    """Show what happens to a job, each event as it comes: statuses, stages, rounds, decisions, effects.
+
+    Ends when the job has settled. A lost connection is taken up again where it broke. With
+    --json each event is one line of JSON.
+    """
+    from vardy_api.cli import following  # noqa: PLC0415 - see `vardy_api.cli`
+
+    return following.follow(session, job, after=after, to_the_end=follow)
 
 
 @command(group, "commit", examples=["vardy jobs commit job_01JDXM8J9F6Q4T5V7W8X9Y0Z1A --digest 3f2a9c81d0e4"])
