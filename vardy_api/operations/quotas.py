@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -42,6 +43,7 @@ class QuotaOperations:
         self._keys = keys
         self._clock = clock
         self._deployment = deployment
+        self._lock = threading.Lock()
         self._minute = 0
         self._logged: set[tuple[str, QuotaOf, str]] = set()
 
@@ -60,7 +62,7 @@ class QuotaOperations:
         return key.quota.over(self._deployment.key)
 
     def refusal(self, caller: Caller, why: RateExceeded | QuotaExceeded) -> RequestError:
-        """The problem, `rate.limited` or `quota.exceeded`; logged once a minute for a key and ceiling."""
+        """The problem, `rate.limited` or `quota.exceeded`; logged once a minute for a key and limit."""
         limit = RATE if isinstance(why, RateExceeded) else why.limit
         self._log(caller, why.of, limit)
         if isinstance(why, QuotaExceeded):
@@ -76,13 +78,15 @@ class QuotaOperations:
 
     def _log(self, caller: Caller, of: QuotaOf, limit: str) -> None:
         """Whoever is refused may come very often, and the log is not to be filled by it."""
-        minute = self._clock.now_ms() // MINUTE_MS
-        if minute != self._minute:
-            self._minute = minute
-            self._logged = set()
-        if (caller.key.id, of, limit) not in self._logged:
-            self._logged.add((caller.key.id, of, limit))
-            log.warning("quota.refused", key_id=caller.key.id, of=of.value, limit=limit)
+        minute, line = self._clock.now_ms() // MINUTE_MS, (caller.key.id, of, limit)
+        with self._lock:
+            if minute != self._minute:
+                self._minute = minute
+                self._logged.clear()
+            if line in self._logged:
+                return
+            self._logged.add(line)
+        log.warning("quota.refused", key_id=caller.key.id, of=of.value, limit=limit)
 
     def usage(self, caller: Caller, *, user: str | None = None, key_id: str | None = None) -> UsageView:
         """What the key, and the person, may use and use.

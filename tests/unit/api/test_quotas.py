@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.api import ApiWorld, explore_body, run_body
 from tests.support.factories import ANA, LEA, NOW_MS
+from vardy_api.client_errors import RateLimited
 from vardy_api.shapes import UsageView
 from vardy_worker.contracts.job import Usage
 from vardy_worker.contracts.quota import QuotaOf
@@ -358,3 +359,39 @@ def test_refusals_fill_neither_the_log_nor_the_audit_trail(
 def said(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     lines = [record.msg for record in caplog.records if isinstance(record.msg, dict)]
     return [line for line in lines if line["event"] == "quota.refused"]
+
+
+# --- the client ---------------------------------------------------------------------------
+
+
+def test_the_client_waits_where_it_is_a_matter_of_seconds(loop_thread: LoopThread) -> None:
+    api = ApiWorld(loop_thread, key_requests_per_minute=6)
+    vardy = api.vardy()
+    began = api.clock.monotonic()
+    for _ in range(8):
+        vardy.functions()
+    assert api.clock.monotonic() - began == 20
+
+
+def test_the_client_does_not_wait_for_the_next_day(loop_thread: LoopThread) -> None:
+    api = ApiWorld(loop_thread, user_tokens_per_day=10)
+    vardy = api.vardy()
+    job = vardy.run("refund it", user=ANA, wait=False)
+    spend(api, job.id, 10, 0)
+    began = api.clock.monotonic()
+    with pytest.raises(RateLimited) as refused:
+        vardy.run("refund it", user=ANA, wait=False)
+    assert api.clock.monotonic() == began
+    assert refused.value.code == "quota.exceeded"
+    assert refused.value.details["retry_after_seconds"] == TO_MIDNIGHT
+
+
+def test_the_client_changes_ceilings_and_reads_what_is_used(api: ApiWorld) -> None:
+    admin = api.vardy()
+    made = admin.create_key(["submit"], owner="desk", quota={"jobs_max": 2, "tokens_per_day": 9})
+    changed = admin.change_key(made.id, quota={"jobs_max": None})
+    assert (changed.quota.jobs_max, changed.quota.tokens_per_day) == (None, 9)
+    desk = api.vardy(made.key)
+    desk.run("refund it", user=ANA, wait=False)
+    assert [share.used.jobs for share in desk.usage(user="ana").items] == [1, 1]
+    assert [share.id for share in admin.usage(key=made.id).items] == [made.id]
