@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -119,6 +120,24 @@ def test_one_job_too_many_at_once_is_refused_until_one_has_settled(store: JobSto
     store.change(Change(first.id, RUNNING, Status.SUCCESS))
     assert isinstance(try_another(store, quotas), Submitted)
     assert try_another(store, quotas) == refused
+
+
+def test_of_submissions_that_race_as_many_pass_as_the_ceiling_allows(store: JobStore) -> None:
+    start = threading.Barrier(8)
+    answers: list[object] = []
+
+    def submit(user: User) -> None:
+        start.wait()
+        quotas, asked = ceilings(QuotaOf.KEY, jobs_max=5), submission(user=user)
+        answers.extend(try_another(store, quotas, submission=asked) for _ in range(3))
+
+    threads = [threading.Thread(target=submit, args=(User(id=f"u{number}"),)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [sum(isinstance(answer, kind) for answer in answers) for kind in (Submitted, QuotaExceeded)] == [5, 19]
+    assert key_used(store).jobs == 5
 
 
 def test_the_ceiling_of_one_key_or_person_is_no_other_ones(store: JobStore) -> None:

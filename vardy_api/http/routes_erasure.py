@@ -48,7 +48,7 @@ def erase_job(
 def erase_totals(
     use: UseCases, caller: Authenticated, user_id: Annotated[str, Path(max_length=200, description="Id of the person.")]
 ) -> Response:
-    """Erases what a person's plans of the last hours added up to: what rules see as `user_window`.
+    """Erases what a person's plans of the last hours added up to, which rules see as `user_window`, and what was spent.
 
     Limits over time begin anew for the person. Erasing twice is the same.
     """

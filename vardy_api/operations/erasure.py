@@ -1,4 +1,4 @@
-"""Erasure: taking the contents out of jobs that are over, and removing what a person's plans added up to."""
+"""Erasure: taking the contents out of jobs that are over, and removing what a person's plans added up to and spent."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class ErasureOperations:
         raise keeps_changing(job)
 
     def erase_totals(self, caller: Caller, user: str) -> None:
-        """Erases what a person's plans of the last hours added up to. Erasing twice is the same.
+        """Erases what a person's plans of the last hours added up to, and what the person spent on models.
 
-        Limits over time begin anew for the person. Raises `auth.scope`.
+        Erasing twice is the same. Limits over time begin anew for the person. Raises `auth.scope`.
         """
         caller.need(Scope.OPERATE)
         person = composed(user)

@@ -111,14 +111,19 @@ class QuotaExceeded(Contract):
         """The same in words; of a day also when it ends."""
         whose = "The key" if self.of is QuotaOf.KEY else "The person"
         if self.limit == "jobs_max":
-            return f"{whose} may have {self.maximum:,.0f} jobs at once, and {self.used:,.0f} have not ended yet."
+            jobs = "job" if self.maximum == 1 else "jobs"
+            return f"{whose} may have {self.maximum:,.0f} {jobs} at once, and has {self.used:,.0f} under way."
         if self.limit == "tokens_per_day":
             what, used = f"{self.maximum:,.0f} tokens", f"{self.used:,.0f}"
         else:
-            what, used = f"{self.maximum:,g} US dollars", f"{self.used:,g}"
+            what, used = f"{_dollars(self.maximum)} US dollars", _dollars(self.used)
         minutes = -(-self.retry_after_seconds // 60)
         ends = f"the next day begins at 00:00 UTC, in {minutes // 60} h {minutes % 60} min"
         return f"{whose} may spend {what} of model calls a day, and {used} are spent; {ends}."
+
+
+def _dollars(amount: float) -> str:
+    return f"{amount:,.6f}".rstrip("0").rstrip(".")
 
 
 class RateExceeded(Contract):

@@ -95,6 +95,25 @@ def test_four_eyes_can_be_switched_off_like_every_setting(functions: Functions) 
         assert harness.approve(large(harness), user=ana).status == "SUCCESS"
 
 
+def test_a_ceiling_of_people_refuses_a_job_as_the_service_does(functions: Functions) -> None:
+    inside: list[RequestError] = []
+
+    @functions.read
+    def ask_again() -> int:
+        """Submits another job while this one runs."""
+        with pytest.raises(RequestError) as refused:
+            harness.run("async function run() { return 1; }")
+        inside.append(refused.value)
+        return 1
+
+    with Harness(functions, user_jobs_max=1) as harness:
+        assert harness.run("async function run() { return await ask_again(); }").status == "SUCCESS"
+        assert harness.run("async function run() { return 1; }").status == "SUCCESS"
+    [refused] = inside
+    assert (refused.code, refused.details["limit"]) == ("quota.exceeded", "jobs_max")
+    assert "The person may have 1 job at once, and has 1 under way." in refused.message
+
+
 def test_a_plan_that_nobody_decides_expires_when_time_passes(functions: Functions, shop: Shop) -> None:
     ana = User(id="ana", roles=("support",))
     now = datetime(2026, 3, 1, 12, tzinfo=UTC)
