@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vardy_api.client import AsyncVardy, Decision, Vardy
+    from vardy_api.client import Decision, Vardy
+    from vardy_api.client_asyncio import AsyncVardy
     from vardy_api.client_errors import (
         ClientError,
         Conflict,
@@ -46,10 +48,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in __all__:
-        # The server imports this package, too, and needs no client.
-        from vardy_api import client, client_errors  # noqa: PLC0415 - for the reason above
-
-        return getattr(client if hasattr(client, name) else client_errors, name)
-    msg = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(msg)
+    if name not in __all__:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    # The server imports this package, too, and needs no client; who blocks needs no asyncio.
+    match name:
+        case "Vardy" | "Decision":
+            place = "client"
+        case "AsyncVardy":
+            place = "client_asyncio"
+        case _:
+            place = "client_errors"
+    return getattr(import_module(f"vardy_api.{place}"), name)

@@ -1,24 +1,50 @@
-"""The Python client: `Vardy`, which blocks, and `AsyncVardy` for asyncio.
+"""The Python client that blocks: `Vardy`. `AsyncVardy`, for asyncio, is in `client_asyncio`.
 
 Over HTTP, with typed results (`JobView` and the shapes of `vardy_api.shapes`) and
 exceptions that mirror the problem types (`vardy_api.client_errors`). It loads no server
 library. Each method is written once, as a flow in `client_jobs`, `client_decisions`,
-`client_events`, `client_recipes`, `client_library` and `client_administration`; here the
-flows become methods.
+`client_events`, `client_recipes`, `client_library` and `client_administration`; here flows
+become methods, and their steps are carried out one after another.
 """
 
 from __future__ import annotations
 
-from vardy_api.client_asyncio import AsyncClient
-from vardy_api.client_blocking import BlockingClient
-from vardy_api.client_flows import Decision
+import time
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import httpx
+from httpx_sse import EventSource
+
+from vardy_api.client_flows import Ask, Decision, Ended, Hear, Item, Listen, Lost, Message, Opened, Pause, Send
 from vardy_api.client_methods import ClientFlows as Flows
-from vardy_api.client_methods import awaiting, awaiting_iterator, blocking, blocking_iterator
+from vardy_api.client_methods import blocking, blocking_iterator
+from vardy_api.client_transport import (
+    UNLIMITED,
+    address,
+    as_message,
+    as_reply,
+    is_stream,
+    key_headers,
+    lost,
+    request_options,
+    stream_options,
+)
 
-__all__ = ["AsyncVardy", "Decision", "Vardy"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+    from types import TracebackType
+
+    from vardy_api.client_calls import Call, Reply
+    from vardy_api.client_flows import Flow, Step, Stream
+    from vardy_api.shapes import Via
+    from vardy_worker.contracts.view import JobView
+
+__all__ = ["Decision", "Vardy"]
+
+T = TypeVar("T")
 
 
-class Vardy(BlockingClient):
+class Vardy:
     """A connection to one Vardy API. Threads may share it. Close it, or use it in `with`.
 
     `on_approval` is asked whenever a job that is waited for comes back `PENDING_APPROVAL`;
@@ -26,6 +52,43 @@ class Vardy(BlockingClient):
     kind), `Unreachable` after retries, and, where they wait, `WaitTimeout`. Arguments that
     no request can have raise `InvalidArguments`, before anything is sent.
     """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        api_key: str | None = None,
+        on_approval: Callable[[JobView], Decision | None] | None = None,
+        via: Via = "api",
+        transport: httpx.BaseTransport | None = None,
+        pause: Callable[[float], None] = time.sleep,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Connects to `url` with `api_key`; by default `VARDY_URL` and `VARDY_API_KEY`.
+
+        `transport`, `pause` and `now` stand for the network and the clock, in tests.
+        """
+        self.url = address(url)
+        self._on_approval = on_approval
+        self._pause = pause
+        self._flows = Flows(asks=on_approval is not None, now=now)
+        headers = key_headers(api_key, via)
+        self._http = httpx.Client(base_url=self.url, headers=headers, transport=transport, limits=UNLIMITED)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.url!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._http.close()
 
     run = blocking(Flows.run)
     explore = blocking(Flows.explore)
@@ -80,64 +143,87 @@ class Vardy(BlockingClient):
     verify_audit = blocking_iterator(Flows.verify_audit)
     export_audit = blocking_iterator(Flows.export_audit)
 
+    def _drive(self, flow: Flow[T]) -> T:
+        result: object = None
+        while True:
+            try:
+                step = flow.send(result)
+            except StopIteration as end:
+                value: T = end.value
+                return value
+            result = self._carry_out(step)
 
-class AsyncVardy(AsyncClient):
-    """`Vardy` for asyncio: the same methods, to be awaited. Close it, or use it in `async with`.
+    def _iterate(self, flow: Stream[T]) -> Generator[T, None, None]:
+        line = _Line(self._http, self.url)
+        result: object = None
+        try:
+            while True:
+                try:
+                    step = flow.send(result)
+                except StopIteration:
+                    return
+                result = None
+                match step:
+                    case Item(value):
+                        yield value
+                    case Listen(call):
+                        result = line.open(call)
+                    case Hear():
+                        result = line.hear()
+                    case _:
+                        result = self._carry_out(step)
+        finally:
+            line.close()
 
-    Tasks of one event loop may share it; make one for the life of an application.
-    `on_approval` may be a coroutine function. A cancelled task leaves nothing behind here;
-    the job goes on.
-    """
+    def _carry_out(self, step: Step) -> object:
+        match step:
+            case Send(call):
+                return self._send(call)
+            case Pause(seconds):
+                self._pause(seconds)
+                return None
+            case Ask(job):
+                return None if self._on_approval is None else self._on_approval(job)
+        raise AssertionError(step)
 
-    run = awaiting(Flows.run)
-    explore = awaiting(Flows.explore)
-    get = awaiting(Flows.get)
-    wait = awaiting(Flows.wait)
-    list_jobs = awaiting(Flows.list_jobs)
-    iterate_jobs = awaiting_iterator(Flows.iterate_jobs)
-    plan = awaiting(Flows.plan)
-    console = awaiting(Flows.console)
-    journal = awaiting(Flows.journal)
-    attempts = awaiting(Flows.attempts)
-    erase = awaiting(Flows.erase)
-    erase_totals = awaiting(Flows.erase_totals)
+    def _send(self, call: Call[Any]) -> Reply | Lost:
+        try:
+            return as_reply(self._http.request(**request_options(call)))
+        except httpx.RequestError as error:
+            return lost(error, self.url)
 
-    commit = awaiting(Flows.commit)
-    approve = awaiting(Flows.approve)
-    deny = awaiting(Flows.deny)
-    commit_planned = awaiting(Flows.commit_planned)
-    cancel = awaiting(Flows.cancel)
-    requeue = awaiting(Flows.requeue)
-    discard = awaiting(Flows.discard)
-    resolve = awaiting(Flows.resolve)
 
-    events = awaiting_iterator(Flows.events)
+class _Line:
+    """At most one open stream of events."""
 
-    recipes = awaiting(Flows.recipes)
-    recipe = awaiting(Flows.recipe)
-    recipe_versions = awaiting(Flows.recipe_versions)
-    recipe_difference = awaiting(Flows.recipe_difference)
-    save_recipe = awaiting(Flows.save_recipe)
-    review_recipe = awaiting(Flows.review_recipe)
-    delete_recipe = awaiting(Flows.delete_recipe)
+    def __init__(self, http: httpx.Client, url: str) -> None:
+        self._http = http
+        self._url = url
+        self._response: httpx.Response | None = None
+        self._messages: Iterator[Message] = iter(())
 
-    check_program = awaiting(Flows.check_program)
-    functions = awaiting(Flows.functions)
-    rules = awaiting(Flows.rules)
-    apply_rules = awaiting(Flows.apply_rules)
-    check_rules = awaiting(Flows.check_rules)
-    test_rules = awaiting(Flows.test_rules)
-    prompt = awaiting(Flows.prompt)
-    queues = awaiting(Flows.queues)
-    health = awaiting(Flows.health)
+    def open(self, call: Call[Any]) -> Opened | Reply | Lost:
+        self.close()
+        options = stream_options(call)
+        timeout = options.pop("timeout")
+        try:
+            request = self._http.build_request(**options, timeout=timeout)
+            self._response = self._http.send(request, stream=True)
+            if is_stream(self._response):
+                self._messages = map(as_message, EventSource(self._response).iter_sse())
+                return Opened()
+            self._response.read()
+            return as_reply(self._response)
+        except httpx.RequestError as error:
+            return lost(error, self._url)
 
-    keys = awaiting(Flows.keys)
-    key = awaiting(Flows.key)
-    create_key = awaiting(Flows.create_key)
-    revoke_key = awaiting(Flows.revoke_key)
-    change_key = awaiting(Flows.change_key)
-    rotate_key = awaiting(Flows.rotate_key)
-    usage = awaiting(Flows.usage)
-    audit = awaiting(Flows.audit)
-    verify_audit = awaiting_iterator(Flows.verify_audit)
-    export_audit = awaiting_iterator(Flows.export_audit)
+    def hear(self) -> Message | Ended | Lost:
+        try:
+            return next(self._messages, Ended())
+        except httpx.RequestError as error:
+            return lost(error, self._url)
+
+    def close(self) -> None:
+        if self._response is not None:
+            self._response.close()
+            self._response = None

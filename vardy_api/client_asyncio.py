@@ -1,4 +1,4 @@
-"""The driver of asyncio: awaits the steps of flows."""
+"""The Python client for asyncio: `AsyncVardy`, the same flows as `Vardy`, whose steps are awaited."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import httpx
 from httpx_sse import EventSource
 
 from vardy_api.client_flows import Ask, Decision, Ended, Hear, Item, Listen, Lost, Message, Opened, Pause, Send
-from vardy_api.client_methods import ClientFlows
+from vardy_api.client_methods import ClientFlows as Flows
+from vardy_api.client_methods import awaiting, awaiting_iterator
 from vardy_api.client_transport import (
     UNLIMITED,
     address,
@@ -35,11 +36,18 @@ if TYPE_CHECKING:
     from vardy_api.shapes import Via
     from vardy_worker.contracts.view import JobView
 
+__all__ = ["AsyncVardy", "Decision"]
+
 T = TypeVar("T")
 
 
-class AsyncClient:
-    """A connection to one Vardy API, for one event loop."""
+class AsyncVardy:
+    """`Vardy` for asyncio: the same methods, to be awaited. Close it, or use it in `async with`.
+
+    Tasks of one event loop may share it; make one for the life of an application.
+    `on_approval` may be a coroutine function. A cancelled task leaves nothing behind here;
+    the job goes on.
+    """
 
     def __init__(
         self,
@@ -59,7 +67,7 @@ class AsyncClient:
         self.url = address(url)
         self._on_approval = on_approval
         self._pause = pause
-        self._flows = ClientFlows(asks=on_approval is not None, now=now)
+        self._flows = Flows(asks=on_approval is not None, now=now)
         headers = key_headers(api_key, via)
         self._http = httpx.AsyncClient(base_url=self.url, headers=headers, transport=transport, limits=UNLIMITED)
 
@@ -77,6 +85,59 @@ class AsyncClient:
     async def close(self) -> None:
         """Closes the connections."""
         await self._http.aclose()
+
+    run = awaiting(Flows.run)
+    explore = awaiting(Flows.explore)
+    get = awaiting(Flows.get)
+    wait = awaiting(Flows.wait)
+    list_jobs = awaiting(Flows.list_jobs)
+    iterate_jobs = awaiting_iterator(Flows.iterate_jobs)
+    plan = awaiting(Flows.plan)
+    console = awaiting(Flows.console)
+    journal = awaiting(Flows.journal)
+    attempts = awaiting(Flows.attempts)
+    erase = awaiting(Flows.erase)
+    erase_totals = awaiting(Flows.erase_totals)
+
+    commit = awaiting(Flows.commit)
+    approve = awaiting(Flows.approve)
+    deny = awaiting(Flows.deny)
+    commit_planned = awaiting(Flows.commit_planned)
+    cancel = awaiting(Flows.cancel)
+    requeue = awaiting(Flows.requeue)
+    discard = awaiting(Flows.discard)
+    resolve = awaiting(Flows.resolve)
+
+    events = awaiting_iterator(Flows.events)
+
+    recipes = awaiting(Flows.recipes)
+    recipe = awaiting(Flows.recipe)
+    recipe_versions = awaiting(Flows.recipe_versions)
+    recipe_difference = awaiting(Flows.recipe_difference)
+    save_recipe = awaiting(Flows.save_recipe)
+    review_recipe = awaiting(Flows.review_recipe)
+    delete_recipe = awaiting(Flows.delete_recipe)
+
+    check_program = awaiting(Flows.check_program)
+    functions = awaiting(Flows.functions)
+    rules = awaiting(Flows.rules)
+    apply_rules = awaiting(Flows.apply_rules)
+    check_rules = awaiting(Flows.check_rules)
+    test_rules = awaiting(Flows.test_rules)
+    prompt = awaiting(Flows.prompt)
+    queues = awaiting(Flows.queues)
+    health = awaiting(Flows.health)
+
+    keys = awaiting(Flows.keys)
+    key = awaiting(Flows.key)
+    create_key = awaiting(Flows.create_key)
+    revoke_key = awaiting(Flows.revoke_key)
+    change_key = awaiting(Flows.change_key)
+    rotate_key = awaiting(Flows.rotate_key)
+    usage = awaiting(Flows.usage)
+    audit = awaiting(Flows.audit)
+    verify_audit = awaiting_iterator(Flows.verify_audit)
+    export_audit = awaiting_iterator(Flows.export_audit)
 
     async def _drive(self, flow: Flow[T]) -> T:
         result: object = None

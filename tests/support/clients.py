@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import httpx
 
-from vardy_api.client import AsyncVardy, Vardy
+from vardy_api.client import Vardy
+from vardy_api.client_asyncio import AsyncVardy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

@@ -7,7 +7,8 @@ import pydoc
 
 import pytest
 
-from vardy_api.client import AsyncVardy, Vardy
+from vardy_api.client import Vardy
+from vardy_api.client_asyncio import AsyncVardy
 from vardy_api.client_methods import ClientFlows
 
 FLOWS = {name: flow for name, flow in inspect.getmembers(ClientFlows, inspect.isfunction) if not name.startswith("_")}

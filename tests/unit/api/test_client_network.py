@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.clients import Kind, Late, Script, client_of
 from tests.support.factories import LEA
-from vardy_api.client import AsyncVardy, Vardy
+from vardy_api.client import Vardy
+from vardy_api.client_asyncio import AsyncVardy
 from vardy_api.client_errors import (
     ClientError,
     RateLimited,

@@ -96,7 +96,7 @@ def test_an_interrupted_reader_is_told_how_to_go_on(cli: Cli, monkeypatch: pytes
     def interrupt(_: object) -> object:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("vardy_api.client_blocking.as_message", interrupt)
+    monkeypatch.setattr("vardy_api.client.as_message", interrupt)
     ran = cli("jobs", "events", "job_1", "--after", "6")
     assert ran.code == ExitCode.INTERRUPTED
     assert "vardy jobs events job_1 --after 6" in ran.err
