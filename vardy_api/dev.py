@@ -7,8 +7,10 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from vardy_api.http.loopback import is_loopback
 from vardy_api.stack import Stack
 from vardy_worker.contracts.errors import SettingsError
+from vardy_worker.store.address import redis_access
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,6 +69,9 @@ def _welcome(stack: Stack) -> None:
     _say(f"  API      {stack.url}        (documentation: {stack.url}/docs)")
     _say(f"  Key      {stack.api_key}")
     _say(f"  Data     {stack.data_dir}")
+    far = [host for host in redis_access(stack.redis_url).hosts if not is_loopback(host)]
+    if far:
+        _say(f"  Redis    {', '.join(far)}, not this machine: whoever has the key may do anything with what is there")
     if stack.scripted is not None:
         _say("  Model    scripted: it knows a few phrases, and lists them for any other; VARDY_MODEL sets a real one")
     elif not stack.has_model:

@@ -17,7 +17,11 @@ import pytest
 from tests.support.api import CATALOGUE
 from tests.support.waiting import eventually
 from vardy_api.cli.checkup import Checkup
+from vardy_api.operations.keys import KeyOperations
+from vardy_api.shapes import KeyCreate
+from vardy_worker.clock import SystemClock
 from vardy_worker.contracts.recipe import Recipe
+from vardy_worker.contracts.user import Scope
 from vardy_worker.documents import RECIPES, publish_catalogue
 from vardy_worker.ports import WorkerSeen
 from vardy_worker.store.redis_documents import RedisDocuments
@@ -87,10 +91,21 @@ def test_doctor_is_content_with_a_deployment_that_works(
     worker = WorkerSeen("w1", ("run", "commit"), now_ms, now_ms, confined=True)
     RedisPresence(redis_client, namespace).beat(worker, ttl_seconds=60)
     publish_catalogue(RedisDocuments(redis_client, namespace), CATALOGUE)
-    assert vardy(environment, "keys", "create", "--bootstrap", "--scope", "admin").returncode == 0
+    made = vardy(environment, "keys", "create", "--bootstrap", "--scope", "admin", "--expires-in", "90d")
+    assert made.returncode == 0, made.stderr
     found = checkup(environment | {"VARDY_FUNCTIONS": "shop:functions", "VARDY_MODEL": "openai/none"})
     assert found.ok
     assert [name for name, level in levels(found).items() if level != "ok"] == ["rules", "api"]
+
+
+def test_doctor_names_keys_that_never_expire_and_the_one_of_dev(
+    environment: dict[str, str], redis_client: Redis, namespace: str
+) -> None:
+    keys = KeyOperations(RedisDocuments(redis_client, namespace), SystemClock())
+    keys.install("the key that vardy dev made", KeyCreate(name="dev", scopes=tuple(Scope)))
+    found = {check.name: check.message for check in checkup(environment).checks}
+    assert found["key expiry"].startswith("1 key never expires: dev (")
+    assert found["key reach"].startswith("1 key with the scope admin may also act, and in anybody's name: dev (")
 
 
 def test_doctor_names_the_recipes_that_lack_a_judge(

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from vardy_api.cli.checkup import Check, Checkup, Level, failed, passed, warned
 from vardy_api.cli.doctor_redis import read_server, server_checks
+from vardy_api.cli.doctor_security import api_checks, redis_access_checks
 from vardy_api.cli.doctor_sentinel import read_sentinels, sentinel_checks
 from vardy_api.cli.doctor_service import read_from_api, read_from_store, service_checks
 from vardy_api.client_errors import Unauthorized, Unreachable
 from vardy_worker.contracts.errors import SettingsError, StoreUnavailable, VardyError
 from vardy_worker.contracts.limits import Limits
 from vardy_worker.settings import PREFIX, Settings, load_settings
-from vardy_worker.store.address import sentinel_address
+from vardy_worker.store.address import redis_access, sentinel_address
 from vardy_worker.store.connection import connect
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def examine(session: Session) -> Checkup:
     checks: list[Check] = []
     settings = _settings(checks)
     checks += _unknown_variables()
+    if settings is not None:
+        checks += api_checks(settings, session.url)
     sees_redis = settings is not None and bool(settings.redis_url)
     if settings is not None and sees_redis:
         _look_at_redis(settings, checks)
@@ -89,6 +92,7 @@ def _look_at_redis(settings: Settings, checks: list[Check]) -> None:
         checks.append(failed("redis", error.message, "Mend VARDY_REDIS_URL."))
         return
     try:
+        checks += redis_access_checks(redis_access(settings.redis_url))
         address = sentinel_address(settings.redis_url)
         if address is not None:
             checks += sentinel_checks(read_sentinels(address))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 
 from vardy_api.cli.checkup import Check, failed, passed, warned
+from vardy_api.cli.doctor_security import key_checks
 from vardy_api.cli.text import counted, duration
 from vardy_api.operations.service import queue_views, worker_view
 from vardy_api.shapes import QueuesView, RulesView, rules_view
@@ -50,6 +51,8 @@ class ServiceFacts:
     catalogue: Catalogue
     rules: RulesView
     admin_keys: int | None = None
+    risks: tuple[Check, ...] = ()
+    """What is found of keys that outlive their reason, or may do too much."""
     jobs: Mapping[Status, int] | None = None
     without_judge: tuple[str, ...] = ()
     """Recipes that have the judge, where VARDY_JUDGE_MODEL is not set."""
@@ -70,6 +73,7 @@ def read_from_store(redis: Redis, settings: Settings, now_ms: int) -> ServiceFac
         catalogue=read_catalogue(documents),
         rules=rules_view(read_rules(documents)),
         admin_keys=len(able),
+        risks=tuple(key_checks(keys, now_ms)),
         jobs=RedisJobStore(redis, settings.namespace).counts(),
         without_judge=() if settings.judge_model else tuple(_recipes_with_judge(documents)),
     )
@@ -101,6 +105,7 @@ def service_checks(facts: ServiceFacts) -> list[Check]:
     checks.append(_rules(facts.rules, facts.catalogue))
     if facts.admin_keys is not None:
         checks.append(_keys(facts.admin_keys))
+    checks += facts.risks
     if facts.jobs is not None:
         checks.append(_jobs(facts.jobs))
     if facts.without_judge:

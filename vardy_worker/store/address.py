@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs, unquote, urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,6 +66,27 @@ def sentinel_address(url: str) -> SentinelAddress | None:
         sentinel_credentials=sentinel_credentials,
         tls=_tls(options) if scheme.startswith("rediss") else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RedisAccess:
+    """How Redis is reached: where it is (empty for a socket of this machine), and what guards it. No secrets."""
+
+    hosts: tuple[str, ...]
+    password: bool
+    tls: bool
+
+
+def redis_access(url: str) -> RedisAccess:
+    """What the address says. Raises `ValueError` for one that Redis cannot have."""
+    sentinels = sentinel_address(url)
+    if sentinels is not None:
+        hosts = tuple(host for host, _ in sentinels.sentinels)
+        return RedisAccess(hosts, password="password" in sentinels.credentials, tls=sentinels.tls is not None)
+    parts = urlsplit(url)
+    if parts.scheme == "unix":
+        return RedisAccess((), password=bool(parts.password), tls=False)
+    return RedisAccess((parts.hostname or "localhost",), password=bool(parts.password), tls=parts.scheme == "rediss")
 
 
 def _credentials(text: str) -> dict[str, str]:
