@@ -83,15 +83,20 @@ class EventStream:
 
     def has_ended(self, seen: Seen | None) -> bool:
         """Whether all was told that there is, and will be, to tell."""
-        if seen is None or seen.events < self._place:
-            # It has expired; or the store lost what was told, and whoever comes again hears that its id is none.
+        if seen is None:
             return True
         return seen.events == self._place and (seen.is_over if self._follow else is_settled(seen.status))
 
     async def _go_on(self, watched: Watched, tell: Tell) -> bool:
         """Tells what is new, or waits for something new; False when the caller may hear no more."""
-        if watched.seen is not None and watched.seen.events > self._place:
+        known = watched.seen.events if watched.seen is not None else 0
+        if known > self._place:
             return await self._tell_more(tell)
+        if known < self._place:
+            # That look is older than what was read since; or the store lost what was told, and whoever
+            # comes again hears that there is no such event.
+            seen = await self._watch.look(self._job_id)
+            return seen is not None and seen.events >= self._place
         left = self._told_at + KEEP_ALIVE_SECONDS - asyncio.get_running_loop().time()
         if left > 0:
             await watched.until(self._is_new, left)
