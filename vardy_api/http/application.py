@@ -23,6 +23,8 @@ from vardy_api.http import (
     routes_service,
     routes_verbs,
 )
+from vardy_api.http.answer_examples import answer_examples
+from vardy_api.http.description import describe
 from vardy_api.http.forwarded import TrustedProxies
 from vardy_api.http.leaving import nobody_left
 from vardy_api.http.methods import HeadIsGet
@@ -69,6 +71,7 @@ class Api(FastAPI):
                 schemas.update(schema.pop("$defs", {}))
                 schemas[model.__name__] = schema
             _drop_framework_errors(document)
+            describe(document, answer_examples())
         return self.openapi_schema or {}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 USER: dict[str, Any] = {"id": "ana", "roles": ["support"]}
 
@@ -48,6 +48,15 @@ DECISION: dict[str, Any] = {
             "reason": "The customer withdrew the claim.",
         },
     },
+}
+
+PERSON: dict[str, Any] = {
+    "bound": {"summary": "The person of the key", "value": {}},
+    "named": {"summary": "A person that the key may name", "value": {"user": USER}},
+}
+
+REASON: dict[str, Any] = {
+    "reason": {"summary": "With the reason", "value": {"reason": "The orders are closed.", "user": {"id": "olga"}}},
 }
 
 RESOLVE: dict[str, Any] = {
@@ -139,3 +148,21 @@ KEY_ROTATION: dict[str, Any] = {
     "at once": {"summary": "The secret before ends now", "value": {}},
     "overlapping": {"summary": "Both work for an hour", "value": {"keep_seconds": 3600}},
 }
+
+BODIES: Final = (
+    RUN,
+    EXPLORE,
+    DECISION,
+    PERSON,
+    REASON,
+    RESOLVE,
+    RECIPE,
+    RECIPE_REVIEW,
+    PROGRAM,
+    RULES,
+    RULES_TEST,
+    PROMPT,
+    KEY,
+    KEY_CHANGE,
+    KEY_ROTATION,
+)

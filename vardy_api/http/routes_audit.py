@@ -42,7 +42,7 @@ def list_audit(
     job: Annotated[str | None, Query(max_length=60, description="Only the chain of this job.")] = None,
     chain: ChainName = None,
     by: Annotated[str | None, Query(max_length=200, description="Id of the person, or `vardy`.")] = None,
-    action: Action | None = None,
+    action: Annotated[Action | None, Query(description="What was done.")] = None,
     after: Annotated[datetime | None, Query(description="ISO 8601; without an offset it is UTC.")] = None,
     before: Annotated[datetime | None, Query(description="The same.")] = None,
     cursor: Cursor = None,

@@ -36,9 +36,9 @@ def list_jobs(
     status: Annotated[
         list[str] | None, Query(description="One or more statuses, repeated or separated by commas.")
     ] = None,
-    kind: JobKind | None = None,
+    kind: Annotated[JobKind | None, Query(description="Runs or explores alone.")] = None,
     user: Annotated[str | None, Query(max_length=200, description="Id of the person a job is for.")] = None,
-    recipe: Annotated[str | None, Query(max_length=63)] = None,
+    recipe: Annotated[str | None, Query(max_length=63, description="Name of the recipe that a job ran.")] = None,
     created_after: Annotated[datetime | None, Query(description="ISO 8601; without an offset it is UTC.")] = None,
     cursor: Cursor = None,
     limit: PageLimit = LIMIT_DEFAULT,

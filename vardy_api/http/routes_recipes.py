@@ -64,7 +64,7 @@ def read_recipe(use: UseCases, _: Authenticated, name: str) -> Response:
     summary="List the versions of a recipe",
     responses=problem_responses("recipe.not_found", "cursor.invalid"),
 )
-def recipe_versions(
+def list_recipe_versions(
     use: UseCases, _: Authenticated, name: str, *, cursor: Cursor = None, limit: PageLimit = LIMIT_DEFAULT
 ) -> Response:
     """A page of its versions, oldest first."""
@@ -77,7 +77,7 @@ def recipe_versions(
     summary="Read one version of a recipe",
     responses=problem_responses("recipe.not_found"),
 )
-def recipe_version(
+def read_recipe_version(
     use: UseCases, _: Authenticated, name: str, version: Annotated[int, Path(ge=1, le=VERSION_MAX)]
 ) -> Response:
     """To read it: only the newest version runs."""
@@ -90,7 +90,7 @@ def recipe_version(
     summary="Compare two versions of a recipe",
     responses=problem_responses("recipe.not_found"),
 )
-def recipe_difference(
+def compare_recipe_versions(
     use: UseCases,
     _: Authenticated,
     name: str,

@@ -34,7 +34,7 @@ def read_rules(use: UseCases, caller: Authenticated) -> Response:
         "request.malformed", "request.too_large", "auth.person", "rules.invalid", "rules.conflict"
     ),
 )
-def put_rules(
+def apply_rules(
     use: UseCases,
     caller: Authenticated,
     request: Annotated[RulesPut, Body(openapi_examples=examples.RULES)],

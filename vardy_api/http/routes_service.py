@@ -22,13 +22,13 @@ _STORE_DOWN: dict[int | str, dict[str, Any]] = {503: problem_responses()[503]}
 
 
 @router.get("/livez", response_model=HealthView, summary="Whether the process runs")
-async def livez() -> Response:
+async def check_liveness() -> Response:
     """Asks nothing else: a process that answers is alive."""
     return body(HealthView(ok=True))
 
 
 @router.get("/readyz", response_model=HealthView, summary="Whether the API can work", responses=_STORE_DOWN)
-async def readyz(use: UseCases) -> Response:
+async def check_readiness(use: UseCases) -> Response:
     """Answers 503 while the store cannot be reached."""
     await run_in_threadpool(use.service.ping)
     return body(HealthView(ok=True))
@@ -43,7 +43,7 @@ async def readyz(use: UseCases) -> Response:
         **{status: problem_responses()[status] for status in (401, 403, 429, 503)},
     },
 )
-async def metrics(request: Request, use: UseCases) -> Response:
+async def read_metrics(request: Request, use: UseCases) -> Response:
     """Requests by route, jobs by status, messages by queue. No ids, no people.
 
     Where the deployment asks for it, with a key that has `operate` or `admin`.
@@ -60,7 +60,10 @@ async def metrics(request: Request, use: UseCases) -> Response:
     summary="What a problem type means",
     responses={404: problem_responses("request.not_found")[404]},
 )
-async def problem_type(code: str, accept: Annotated[str, Header()] = "") -> Response:
+async def read_problem_type(
+    code: str,
+    accept: Annotated[str, Header(description="With `text/html` in it the answer is a page for people.")] = "",
+) -> Response:
     """The page behind the `type` of a problem document, for people or as JSON."""
     if code not in PROBLEMS:
         raise RequestError(f"There is no problem type {code[:60]!r}.", code="request.not_found")

@@ -20,7 +20,7 @@ router = APIRouter(prefix="/v1/jobs/{job_id}", tags=["verbs"], route_class=JsonR
 IfMatch = Annotated[
     str | None, Header(description='The digest of the plan that was looked at, in quotes: `"<digest>"`. Needed.')
 ]
-Nobody = Annotated[PersonRequest, Body()]
+Nobody = Annotated[PersonRequest, Body(openapi_examples=examples.PERSON)]
 _ON_A_PLAN = ("job.not_found", "job.conflict", "plan.none", "digest.missing", "digest.mismatch", "approval.expired")
 _WITH_BODY = ("request.malformed", "auth.person")
 
@@ -118,7 +118,12 @@ def requeue(
     summary="Give up the rest of a commit",
     responses=problem_responses(*_WITH_BODY, "job.not_found", "job.conflict", "approval.reason"),
 )
-def discard(use: UseCases, caller: Authenticated, job_id: str, request: ReasonRequest) -> Response:
+def discard(
+    use: UseCases,
+    caller: Authenticated,
+    job_id: str,
+    request: Annotated[ReasonRequest, Body(openapi_examples=examples.REASON)],
+) -> Response:
     """Ends a `PARTIAL` job for good: what was not tried becomes `SKIPPED`."""
     return job_answer(use.commits.discard(caller, job_id, reason=request.reason, user=request.user))
 

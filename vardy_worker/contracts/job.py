@@ -112,7 +112,7 @@ class Attempt(Contract):
 class JobRecord(Contract):
     """Everything stored of a job. Times are milliseconds since the epoch, by the server's clock.
 
-    `version` grows with every change (the ETag). `fence` counts claims: whoever holds the
+    `version` grows with every change. `fence` counts claims: whoever holds the
     newest may write. `deliveries` counts claims since the job last moved on by itself.
     `not_before_ms` keeps a commit that waits for a retry from being claimed early.
     `quotas` are the ceilings of the key and of the person at submission.

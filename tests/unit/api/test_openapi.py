@@ -2,47 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jsonschema
 import pytest
+from openapi_spec_validator import validate
 
-from tests.support.factories import LEA
+from tests.support.api import ApiWorld
+from tests.support.factories import ANA, LEA
+from tests.support.openapi import check, operations
 from vardy_api.http import examples
 from vardy_worker.contracts.journal import EffectRecord, EffectState
-from vardy_worker.contracts.status import Status
+from vardy_worker.contracts.status import Status, is_settled
+from vardy_worker.contracts.view import JobView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import httpx
 
-    from tests.support.api import ApiWorld
+    from tests.support.api import LoopThread
 
 
-@pytest.fixture
-def document(http: httpx.Client) -> dict[str, Any]:
-    described: dict[str, Any] = http.get("/openapi.json").json()
+@pytest.fixture(scope="module")
+def document(loop_thread: LoopThread) -> dict[str, Any]:
+    described: dict[str, Any] = ApiWorld(loop_thread).http("").get("/openapi.json").json()
     return described
-
-
-def routes(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for path, methods in document["paths"].items():
-        for method, route in methods.items():
-            yield method.upper(), path, route
-
-
-def check(document: dict[str, Any], schema: dict[str, Any], value: Any) -> None:
-    whole = {**schema, "components": document["components"]}
-    jsonschema.Draft202012Validator(whole).validate(value)
 
 
 def test_every_route_says_what_it_does_and_answers(document: dict[str, Any]) -> None:
     assert document["openapi"].startswith("3.1")
-    names = [route["operationId"] for _, _, route in routes(document)]
+    names = [route["operationId"] for _, _, route in operations(document)]
     assert len(set(names)) == len(names)
-    for method, path, route in routes(document):
+    for method, path, route in operations(document):
         name = f"{method} {path}"
         assert route["summary"], name
         assert route["description"].endswith("."), name
@@ -53,8 +44,62 @@ def test_every_route_says_what_it_does_and_answers(document: dict[str, Any]) -> 
             assert {"401", "403", "500", "503"} <= route["responses"].keys(), name
 
 
+def test_the_document_is_openapi_3_1(document: dict[str, Any]) -> None:
+    validate(document)
+
+
+def test_every_operation_has_a_described_tag_and_a_name_of_its_own(document: dict[str, Any]) -> None:
+    tags = {tag["name"] for tag in document["tags"] if tag["description"].endswith(".")}
+    assert {tag for _, _, route in operations(document) for tag in route["tags"]} == tags
+    for _, _, route in operations(document):
+        assert re.fullmatch(r"[a-z]+(_[a-z]+)*", route["operationId"])
+
+
+def test_every_body_and_every_answer_has_an_example_that_fits(document: dict[str, Any]) -> None:
+    for method, path, route in operations(document):
+        for status, answer in route["responses"].items():
+            content = answer.get("content", {}).get("application/json")
+            if content is not None:
+                assert content["example"], f"{method} {path} {status}"
+                check(document, content["schema"], content["example"])
+        if "requestBody" in route:
+            assert route["requestBody"]["content"]["application/json"]["examples"], f"{method} {path}"
+
+
+def test_an_example_says_what_its_status_means(document: dict[str, Any]) -> None:
+    for _, path, route in operations(document):
+        for answer in route["responses"].values():
+            example = answer.get("content", {}).get("application/json", {}).get("example", {})
+            if "timings_ms" in example:
+                shown = JobView.model_validate(example)
+                assert shown.settled == is_settled(shown.status), path
+                counts = shown.plan.counts.model_dump() if shown.plan else {"total": 0}
+                assert counts.pop("total") == sum(counts.values()), path
+
+
+def test_every_parameter_and_header_is_described(document: dict[str, Any]) -> None:
+    for method, path, route in operations(document):
+        for parameter in route.get("parameters", []):
+            assert parameter.get("description"), f"{method} {path} {parameter['name']}"
+        for answer in route["responses"].values():
+            for name, header in answer.get("headers", {}).items():
+                assert header["description"].endswith("."), name
+
+
+def test_every_link_leads_to_an_operation_that_has_its_parameters(document: dict[str, Any]) -> None:
+    known = {route["operationId"]: route for _, _, route in operations(document)}
+    seen = 0
+    for route in known.values():
+        for answer in route["responses"].values():
+            for link in answer.get("links", {}).values():
+                names = {each["name"] for each in known[link["operationId"]]["parameters"]}
+                assert link["parameters"].keys() <= names
+                seen += 1
+    assert seen
+
+
 def test_every_error_answer_is_a_problem_with_examples_that_validate(document: dict[str, Any]) -> None:
-    for _, path, route in routes(document):
+    for _, path, route in operations(document):
         for status, answer in route["responses"].items():
             if status >= "4":
                 content = answer["content"]["application/problem+json"]
@@ -96,20 +141,14 @@ def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
 
 
 def test_every_example_of_a_body_validates(document: dict[str, Any]) -> None:
-    seen = 0
-    for _, _, route in routes(document):
+    shown: list[Any] = []
+    for _, _, route in operations(document):
         content = route.get("requestBody", {}).get("content", {}).get("application/json", {})
         for example in content.get("examples", {}).values():
             check(document, content["schema"], example["value"])
-            seen += 1
-    assert seen == sum(
-        len(group)
-        for group in (
-            examples.RUN, examples.EXPLORE, examples.DECISION, examples.RESOLVE, examples.RECIPE, examples.PROGRAM,
-            examples.RECIPE_REVIEW, examples.RULES, examples.RULES_TEST, examples.PROMPT, examples.KEY,
-            examples.KEY_CHANGE, examples.KEY_ROTATION,
-        )
-    )  # fmt: skip
+            shown.append(example["value"])
+    assert all(example["value"] in shown for group in examples.BODIES for example in group.values())
+    assert len(shown) >= sum(map(len, examples.BODIES))
 
 
 def test_every_example_of_a_body_does_what_it_says(api: ApiWorld, http: httpx.Client) -> None:
@@ -141,6 +180,14 @@ def test_every_example_of_a_body_does_what_it_says(api: ApiWorld, http: httpx.Cl
         assert http.post(f"/v1/keys/{made.json()['id']}/rotate", json=example["value"]).status_code == 200
 
 
+def test_the_examples_that_name_a_person_or_a_reason_do_what_they_say(api: ApiWorld, http: httpx.Client) -> None:
+    for example in examples.PERSON.values():
+        answer = api.http(api.token(person=ANA)).post(f"/v1/jobs/{api.job().id}/cancel", json=example["value"])
+        assert answer.status_code == 200
+    for example in examples.REASON.values():
+        assert http.post(f"/v1/jobs/{api.job(Status.PARTIAL).id}/discard", json=example["value"]).status_code == 200
+
+
 def test_answers_fit_their_schemas(api: ApiWorld, http: httpx.Client, document: dict[str, Any]) -> None:
     job = api.job(Status.PENDING_APPROVAL)
     http.put("/v1/recipes/days", json=examples.RECIPE["source"]["value"])
@@ -158,7 +205,7 @@ def test_answers_fit_their_schemas(api: ApiWorld, http: httpx.Client, document: 
         "/v1/keys/{key_id}": f"/v1/keys/{http.get('/v1/keys').json()['items'][0]['id']}",
         "/problems/{code}": "/problems/internal",
     }
-    for method, path, route in routes(document):
+    for method, path, route in operations(document):
         if method == "GET" and path not in {"/metrics", "/v1/audit/export", "/v1/jobs/{job_id}/events"}:
             answer = http.get(asked.get(path, path))
             assert answer.status_code == 200, path
@@ -168,13 +215,13 @@ def test_answers_fit_their_schemas(api: ApiWorld, http: httpx.Client, document: 
 def test_the_documentation_lists_every_route(document: dict[str, Any]) -> None:
     text = (Path(__file__).parents[3] / "docs" / "http.md").read_text(encoding="utf-8")
     listed = {line.split("`")[1] for line in text.splitlines() if line.startswith("| `") and "/" in line.split("`")[1]}
-    assert listed == {f"{method} {path}" for method, path, _ in routes(document)}
+    assert listed == {f"{method} {path}" for method, path, _ in operations(document)}
 
 
 def test_the_reference_for_people_names_every_route_and_loads_nothing(
     http: httpx.Client, document: dict[str, Any]
 ) -> None:
     page = http.get("/docs").text
-    assert all(f"{method} {path}" in page for method, path, _ in routes(document))
+    assert all(f"{method} {path}" in page for method, path, _ in operations(document))
     assert "<script" not in page
     assert "src=" not in page
