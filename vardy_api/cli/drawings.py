@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from vardy_api.cli.ceilings import own_ceilings
 from vardy_api.cli.checkup import Level
-from vardy_api.cli.report import code, person_text, section
-from vardy_api.cli.text import ago, expiry, one_line, visible
-from vardy_api.shapes import NewKeyView
+from vardy_api.cli.report import code, section
+from vardy_api.cli.text import one_line, visible
 
 if TYPE_CHECKING:
     from vardy_api.cli.checkup import Checkup
     from vardy_api.cli.output import Output
-    from vardy_api.shapes import AttemptsView, ConsoleView, KeyView, PromptView
+    from vardy_api.shapes import AttemptsView, ConsoleView, PromptView
     from vardy_worker.contracts.functions import FunctionSpec
 
 _LEVELS = {Level.OK: "green", Level.WARNING: "yellow", Level.FAILURE: "bold red"}
@@ -71,24 +69,6 @@ def console(out: Output, view: ConsoleView) -> None:
         out.stdout.print(Text(visible(line.text), style=_LEVEL_STYLES.get(line.level, "")), soft_wrap=True)
     if view.truncated:
         out.line("The rest was cut at the limit CONSOLE_BYTES_MAX.", style="yellow")
-
-
-def key(out: Output, view: KeyView) -> None:
-    """A key; the secret of a new one on a line of its own."""
-    if isinstance(view, NewKeyView):
-        out.line("The key, shown this once and stored only as a hash:")
-        out.stdout.print(f"\n  {view.key}\n", soft_wrap=True)
-    facts(
-        out,
-        ("id", view.id),
-        ("name", view.name),
-        ("owner", view.owner),
-        ("person", person_text(view.person) if view.person else "anyone: the key is trusted to name the user"),
-        ("scopes", ", ".join(scope.value for scope in view.scopes)),
-        ("ceilings", own_ceilings(view.quota)),
-        ("validity", expiry(view.expires_at, out.now) if view.expires_at else ""),
-        ("revoked", ago(view.revoked_at, out.now) if view.revoked_at else ""),
-    )
 
 
 def checkup(out: Output, found: Checkup) -> None:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from vardy_api.cli import audit_drawings, ceilings, drawings, recipe_drawings, report, rule_drawings, tables
+from vardy_api.cli import (
+    audit_drawings,
+    ceilings,
+    drawings,
+    key_drawings,
+    recipe_drawings,
+    report,
+    rule_drawings,
+    tables,
+)
 from vardy_api.cli.audit_comparing import AuditVerdict
 from vardy_api.cli.auditing import Exported
 from vardy_api.cli.bulk import BulkResult, Done, DryRun
@@ -52,7 +61,7 @@ _DRAWINGS: Mapping[type[BaseModel], Callable[[Output, Any, str], None]] = Mappin
         RecipeText: lambda out, recipe, _: out.exact(recipe.text),
         Export: lambda out, report, _: recipe_drawings.export(out, report),
         Import: recipe_drawings.imported,
-        KeyList: lambda out, found, _: tables.keys(out, found),
+        KeyList: lambda out, found, _: key_drawings.keys(out, found),
         Catalogue: lambda out, catalogue, _: tables.functions(out, catalogue),
         Checkup: lambda out, checkup, _: drawings.checkup(out, checkup),
         FunctionSpec: lambda out, spec, _: drawings.function(out, spec),
@@ -64,9 +73,9 @@ _DRAWINGS: Mapping[type[BaseModel], Callable[[Output, Any, str], None]] = Mappin
         AuditPage: lambda out, page, _: audit_drawings.entries(out, page),
         AuditVerdict: lambda out, found, _: audit_drawings.verdict(out, found),
         Exported: lambda out, written, _: audit_drawings.exported(out, written),
-        KeyView: lambda out, view, _: drawings.key(out, view),
+        KeyView: lambda out, view, _: key_drawings.key(out, view),
         UsageView: lambda out, view, _: ceilings.usage(out, view),
-        NewKeyView: lambda out, view, _: drawings.key(out, view),
+        NewKeyView: lambda out, view, _: key_drawings.key(out, view),
     }
 )
 """Every shape that a command can show; a test holds all commands against it."""

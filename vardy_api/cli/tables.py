@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from vardy_api.cli.ceilings import own_ceilings
 from vardy_api.cli.grid import Grid
-from vardy_api.cli.report import person_text, status_text
+from vardy_api.cli.report import status_text
 from vardy_api.cli.text import ago, counted, expiry, one_line
 from vardy_worker.contracts.functions import FunctionKind
 
 if TYPE_CHECKING:
     from vardy_api.cli.bulk import BulkItem, BulkResult, DryRun
     from vardy_api.cli.output import Output
-    from vardy_api.shapes import KeyList, SummaryPage, SummaryView
+    from vardy_api.shapes import SummaryPage, SummaryView
     from vardy_worker.contracts.functions import Catalogue
 
 
@@ -77,25 +76,6 @@ def functions(out: Output, catalogue: Catalogue) -> None:
         kind = Text(spec.kind.value, style="yellow" if spec.kind is FunctionKind.WRITE else "")
         first = spec.doc.strip().split("\n")[0] if spec.doc else ""
         grid.row(spec.name, kind, ", ".join(spec.roles) or "everybody", one_line(first))
-    out.grid(grid)
-
-
-def keys(out: Output, found: KeyList) -> None:
-    """API keys without their secrets."""
-    limited = any(own_ceilings(key.quota) for key in found.items)
-    columns = ("id", "name", "owner", "person", "scopes", "state", *(("ceilings",) if limited else ()))
-    grid = Grid(*columns, gives_way=("scopes", "name", "owner", "person", *columns[6:]))
-    for key in found.items:
-        if key.revoked_at is not None:
-            state = f"revoked {ago(key.revoked_at, out.now)}"
-        elif key.expires_at is not None:
-            state = expiry(key.expires_at, out.now)
-        else:
-            state = "valid"
-        person = person_text(key.person) if key.person else "anyone"
-        scopes = ", ".join(scope.value for scope in key.scopes)
-        cells = (key.id, one_line(key.name), one_line(key.owner), person, scopes, state, own_ceilings(key.quota))
-        grid.row(*cells[: len(columns)])
     out.grid(grid)
 
 

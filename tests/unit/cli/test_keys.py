@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
 from vardy_api.cli.exits import CommandError, ExitCode
 from vardy_api.cli.first_key import bootstrap_key
-from vardy_api.shapes import KeyCreate
+from vardy_api.cli.key_checks import unused_for
+from vardy_api.shapes import KeyCreate, KeyView
 from vardy_worker.contracts.quota import QuotaOf
 from vardy_worker.contracts.user import Scope
 
@@ -61,6 +64,90 @@ def test_a_revoked_key_is_refused_at_once(cli: Cli) -> None:
     assert cli("keys", "revoke", "key_none", "--dry-run").code == ExitCode.NOT_FOUND
 
 
+def test_the_last_key_that_can_make_others_is_not_revoked_by_accident(cli: Cli, world: ApiWorld) -> None:
+    (mine,) = cli("keys", "list", "--json").json["items"]
+    asked = cli("keys", "revoke", mine["id"], "--json")
+    assert (asked.code, asked.problem["code"]) == (ExitCode.CONFIRMATION_NEEDED, "cli.confirmation_needed")
+    assert "--yes" in asked.problem["detail"]
+    cli("keys", "create", "--scope", "admin", "--name", "spare")
+    assert cli("keys", "revoke", mine["id"]).code == ExitCode.OK
+    assert cli("jobs", "list").code == ExitCode.ERROR
+    assert len(world.documents.all("keys")) == 2
+
+
+def test_the_last_key_that_can_make_others_is_revoked_on_purpose(cli: Cli) -> None:
+    (mine,) = cli("keys", "list", "--json").json["items"]
+    cli("keys", "create", "--scope", "read", "--name", "reader")
+    assert cli("keys", "revoke", mine["id"], "--yes").code == ExitCode.OK
+
+
+def test_a_rotated_key_shows_its_new_secret_once_and_until_when_the_other_works(cli: Cli) -> None:
+    made = cli("keys", "create", "--scope", "read", "--name", "reader", "--json").json
+    assert cli("keys", "rotate", made["id"], "--dry-run").code == ExitCode.OK
+    assert cli("jobs", "list", "--api-key", made["key"]).code == ExitCode.OK
+    shown = cli("keys", "rotate", made["id"], "--keep", "1h")
+    secret = next(line.strip() for line in shown.out.splitlines() if line.strip().startswith("vk_"))
+    assert "shown this once" in shown.out
+    assert secret != made["key"]
+    for token in (made["key"], secret):
+        assert cli("jobs", "list", "--api-key", token).code == ExitCode.OK
+    again = cli("keys", "rotate", made["id"], "--json").json
+    assert again["former_secret_until"] == again["rotated_at"]
+    for token in (made["key"], secret):
+        assert cli("jobs", "list", "--api-key", token).code == ExitCode.ERROR
+    assert cli("jobs", "list", "--api-key", again["key"]).code == ExitCode.OK
+    assert not {secret, again["key"]} & set(cli("keys", "show", made["id"]).out.split())
+
+
+def test_a_key_that_ended_is_not_rotated(cli: Cli) -> None:
+    made = cli("keys", "create", "--scope", "read", "--name", "reader", "--json").json
+    cli("keys", "revoke", made["id"])
+    for option in ("--dry-run", "--json"):
+        assert cli("keys", "rotate", made["id"], option).code == ExitCode.CONFLICT
+    assert cli("keys", "rotate", "key_none").code == ExitCode.NOT_FOUND
+    assert cli("keys", "show", "key_none").code == ExitCode.NOT_FOUND
+    assert cli("keys", "rotate", made["id"], "--keep", "31d").code == ExitCode.USAGE
+
+
+def test_the_list_says_how_long_the_secret_before_works_and_when_a_key_was_used(cli: Cli, world: ApiWorld) -> None:
+    world.clock.at_ms = int(time.time() * 1000)
+    made = cli("keys", "create", "--scope", "read", "--name", "reader", "--json").json
+    cli("keys", "rotate", made["id"], "--keep", "2h")
+    row = next(line for line in cli("keys", "list").out.splitlines() if made["id"] in line)
+    assert "secret before works for 2 h" in row
+    assert "never" in row
+    shown = cli("keys", "show", made["id"]).out
+    assert "works for 2 h" in shown
+    assert "never" in shown
+    assert "this hour" in cli("keys", "list").out
+
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+DEAD = KeyView(id="key_1", name="dead", owner="a", scopes=(Scope.READ,), created_at=NOW - timedelta(days=100))
+
+
+@pytest.mark.parametrize(
+    ("key", "unused"),
+    [
+        (DEAD, True),
+        (DEAD.model_copy(update={"last_used_at": NOW - timedelta(days=91)}), True),
+        (DEAD.model_copy(update={"last_used_at": NOW - timedelta(days=89)}), False),
+        (DEAD.model_copy(update={"created_at": NOW - timedelta(days=2)}), False),
+        (DEAD.model_copy(update={"revoked_at": NOW}), False),
+        (DEAD.model_copy(update={"expires_at": NOW}), False),
+    ],
+)
+def test_an_unused_key_is_a_valid_one_that_nobody_used_or_made_for_so_long(key: KeyView, unused: bool) -> None:
+    assert unused_for([key], timedelta(days=90).total_seconds(), NOW) == ((key,) if unused else ())
+
+
+def test_unused_keys_are_listed_alone(cli: Cli, world: ApiWorld) -> None:
+    made = cli("keys", "create", "--scope", "read", "--name", "reader", "--json").json
+    world.clock.at_ms = int(time.time() * 1000)
+    listed = cli("keys", "list", "--unused", "90d", "--json").json["items"]
+    assert [key["id"] for key in listed] == [made["id"]]
+
+
 def test_a_key_without_a_scope_is_a_usage_error(cli: Cli) -> None:
     ran = cli("keys", "create", "--name", "useless")
     assert ran.code == ExitCode.USAGE
@@ -80,7 +167,7 @@ def test_the_first_key_needs_the_address_of_redis(cli: Cli) -> None:
 
 def test_the_first_key_is_made_while_no_key_can_make_others(cli: Cli, world: ApiWorld) -> None:
     for key in cli("keys", "list", "--json").json["items"]:
-        cli("keys", "revoke", key["id"])
+        cli("keys", "revoke", key["id"], "--yes")
     world.token(Scope.SUBMIT)
     first = bootstrap_key(world.documents, world.clock, FIRST)
     assert cli("keys", "list", "--api-key", first.key).code == ExitCode.OK

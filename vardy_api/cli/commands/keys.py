@@ -12,7 +12,7 @@ from vardy_api.cli.command import command, make_group
 from vardy_api.cli.session import Session
 from vardy_api.cli.shown import Shown
 
-group = make_group("Make, list, limit and revoke API keys.")
+group = make_group("Make, list, limit, rotate and revoke API keys.")
 
 
 class ScopeName(StrEnum):
@@ -105,12 +105,62 @@ def create_key(
     return Shown(made)
 
 
-@command(group, "list", examples=["vardy keys list"])
-def list_keys(session: Session) -> Shown:
+@command(group, "list", examples=["vardy keys list", "vardy keys list --unused 90d"])
+def list_keys(
+    session: Session,
+    *,
+    unused: Annotated[
+        float | None,
+        typer.Option(
+            parser=options.parse_duration, metavar="TIME", help="Only valid keys that nobody used for so long."
+        ),
+    ] = None,
+) -> Shown:
     """List all keys, the revoked ones too, without their secrets."""
-    from vardy_api.shapes import KeyList  # noqa: PLC0415 - see `vardy_api.cli`
+    from vardy_api.cli.key_checks import unused_for  # noqa: PLC0415 - see `vardy_api.cli`
+    from vardy_api.shapes import KeyList  # noqa: PLC0415 - the same
 
-    return Shown(KeyList(items=session.client.keys()))
+    keys = session.client.keys()
+    return Shown(KeyList(items=keys if unused is None else unused_for(keys, unused, session.out.now)))
+
+
+@command(group, "show", examples=["vardy keys show key_01JDXM8J9F6Q4T5V7W8X9Y0Z1A"])
+def show_key(session: Session, key: KeyId) -> Shown:
+    """Show a key without its secrets: what it may do, until when, and when it was used last."""
+    return Shown(session.client.key(key))
+
+
+@command(
+    group,
+    "rotate",
+    examples=[
+        "vardy keys rotate key_01JDXM8J9F6Q4T5V7W8X9Y0Z1A --keep 1h",
+        "vardy keys rotate key_01JDXM8J9F6Q4T5V7W8X9Y0Z1A",
+    ],
+)
+def rotate_key(
+    session: Session,
+    key: KeyId,
+    *,
+    keep: Annotated[
+        float | None,
+        typer.Option(
+            parser=options.parse_duration,
+            metavar="TIME",
+            help="How long the secret before still works, for example 1h; without it, that ends at once.",
+        ),
+    ] = None,
+    dry_run: options.DryRun = False,
+) -> Shown:
+    """Give a key a new secret, which is printed this once; everything else of the key stays.
+
+    Only the secret just before it can be kept for a while: any older one ends at once.
+    """
+    if not dry_run:
+        return Shown(session.client.rotate_key(key, keep_seconds=int(keep or 0)))
+    from vardy_api.cli.key_checks import would_change  # noqa: PLC0415 - see `vardy_api.cli`
+
+    return would_change("rotate", session.client.key(key), session.out.now)
 
 
 @command(
@@ -169,17 +219,19 @@ def revoke_key(
     session: Session,
     key: KeyId,
     *,
+    yes: options.Yes = False,
     dry_run: options.DryRun = False,
 ) -> Shown:
-    """End a key at once. Jobs of its owner stay with other keys of that owner."""
-    if not dry_run:
-        return Shown(session.client.revoke_key(key))
-    from vardy_api.cli.bulk import DryRunItem, would  # noqa: PLC0415 - see `vardy_api.cli`
-    from vardy_api.cli.exits import not_found  # noqa: PLC0415 - the same
+    """End a key with all its secrets at once. Jobs of its owner stay with other keys of that owner.
 
-    found = session.client.keys()
-    for known in found:
-        if known.id == key:
-            note = "revoked already" if known.revoked_at else f"{known.name or 'unnamed'}, of {known.owner}"
-            return would("revoke", [DryRunItem(target=key, note=note)])
-    raise not_found(f"There is no key {key}; see `vardy keys list`.", code="key.not_found")
+    The last valid key with the scope admin is revoked only after a question, or with --yes:
+    afterwards keys can be made only with --bootstrap.
+    """
+    from vardy_api.cli.key_checks import is_last_admin, would_change  # noqa: PLC0415 - see `vardy_api.cli`
+
+    found = session.client.key(key)
+    if dry_run:
+        return would_change("revoke", found, session.out.now)
+    if is_last_admin(found, session.client, session.out.now):
+        session.confirm("revoke the last valid key with the scope admin", yes=yes)
+    return Shown(session.client.revoke_key(key))
