@@ -118,6 +118,9 @@ def test_a_day_with_vardy_dev(tmp_path: Path) -> None:
         assert len(everybody) >= 4, "server, worker, API and sandbox children"
         addresses = listening([first.process.pid, *(one.pid for one in everybody)])
         assert addresses == {LOOPBACK}
+        assert "it listens on this machine alone" in first.said()
+        for private in (data, data / "api-key", data / "redis", data / "redis" / "valkey.conf"):
+            assert private.stat().st_mode & 0o077 == 0, private
         with first.client() as vardy:
             job = vardy.run("Which customers have overdue invoices?", user="ana", timeout_seconds=SECONDS)
             assert job.status is Status.SUCCESS

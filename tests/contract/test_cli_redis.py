@@ -105,6 +105,7 @@ def test_doctor_names_keys_that_never_expire_and_the_one_of_dev(
     keys.install("the key that vardy dev made", KeyCreate(name="dev", scopes=tuple(Scope)))
     found = {check.name: check.message for check in checkup(environment).checks}
     assert found["key expiry"].startswith("1 key never expires: dev (")
+    assert found["key secret"].startswith("1 key with a secret that somebody chose, as `vardy dev` does: dev (")
     assert found["key reach"].startswith("1 key with the scope admin may also act, and in anybody's name: dev (")
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from vardy_api.cli.checkup import Check, warned
 from vardy_api.cli.text import counted, one_line
 from vardy_api.http.loopback import is_loopback
+from vardy_api.operations.authentication import has_fixed_token
 from vardy_worker.contracts.user import Scope
 
 if TYPE_CHECKING:
@@ -79,6 +80,16 @@ def key_checks(keys: Sequence[ApiKey], now_ms: int) -> list[Check]:
                 "key expiry",
                 f"{counted(len(endless), 'key')} never expire{'s' if len(endless) == 1 else ''}: {_named(endless)}.",
                 "Make keys with --expires-in, and rotate what must last: `vardy keys rotate`.",
+            )
+        )
+    chosen = [key for key in valid if has_fixed_token(key.id)]
+    if chosen:
+        checks.append(
+            warned(
+                "key secret",
+                f"{counted(len(chosen), 'key')} with a secret that somebody chose, as `vardy dev` does: "
+                f"{_named(chosen)}.",
+                "Revoke what no `vardy dev` of yours uses: `vardy keys revoke KEY`.",
             )
         )
     mighty = [key for key in valid if key.person is None and Scope.ADMIN in key.scopes and ACTS & set(key.scopes)]
