@@ -9,7 +9,7 @@ from tests.support.worlds import World, job_in, submitted
 from vardy_worker.contracts.errors import RecordTooNew
 from vardy_worker.contracts.execution import ConsoleLine
 from vardy_worker.contracts.job import ConsoleRecord, JobFilter, JobKind
-from vardy_worker.contracts.quota import QuotaExceeded
+from vardy_worker.contracts.quota import QuotaExceeded, QuotaOf, RateExceeded
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import Change, IdempotencyClaim, JobStore, KeyReused, Replayed, Submitted
 
@@ -140,7 +140,7 @@ def test_of_many_callers_with_one_key_exactly_one_submits(store: JobStore) -> No
     def submit(position: int) -> None:
         start.wait()
         answer = store.submit(jobs[position], claim_of(), due_at_ms=NOW_MS)
-        assert not isinstance(answer, QuotaExceeded)
+        assert not isinstance(answer, QuotaExceeded | RateExceeded)
         outcomes.append(answer)
 
     threads = [threading.Thread(target=submit, args=(position,)) for position in range(len(jobs))]
@@ -191,3 +191,27 @@ def test_what_a_program_printed_is_not_kept_for_a_job_that_is_gone(store: JobSto
     job = queued_job()
     store.put_console(job.id, ConsoleRecord())
     assert store.console(job.id) is None
+
+
+# --- the rate of a person -----------------------------------------------------------------
+
+
+def test_jobs_above_the_rate_of_their_person_are_not_stored(store: JobStore) -> None:
+    first, second = queued_job(), queued_job()
+    assert store.submit(first, None, due_at_ms=NOW_MS, per_minute=1) == Submitted(first.id)
+    refused = store.submit(second, claim_of(), due_at_ms=NOW_MS, per_minute=1)
+    assert isinstance(refused, RateExceeded)
+    assert (refused.of, refused.maximum) == (QuotaOf.USER, 1)
+    assert 30_000 < refused.wait_ms <= 60_000
+    assert store.get(second.id) is None
+    assert store.submitted_under(claim_of()) is None
+    assert store.submit(second, None, due_at_ms=NOW_MS) == Submitted(second.id)
+
+
+def test_a_submission_that_is_sent_twice_or_replayed_is_one_of_its_person_s(store: JobStore) -> None:
+    job, again = queued_job(), queued_job()
+    for _ in range(3):
+        assert store.submit(job, claim_of(), due_at_ms=NOW_MS, per_minute=2) == Submitted(job.id)
+        assert store.submit(again, claim_of(), due_at_ms=NOW_MS, per_minute=2) == Replayed(job.id)
+    assert store.submit(again, None, due_at_ms=NOW_MS, per_minute=2) == Submitted(again.id)
+    assert isinstance(store.submit(queued_job(), None, due_at_ms=NOW_MS, per_minute=2), RateExceeded)
