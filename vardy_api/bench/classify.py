@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from vardy_api.bench.jobs import BENCH_USER
 from vardy_api.bench.measuring import Measurement, seconds_of
-from vardy_api.bench.service import BENCH_USER, bench_stack
+from vardy_api.bench.service import bench_stack
 from vardy_api.client import Vardy
 from vardy_worker.contracts.status import Status
 from vardy_worker.demo.phrases import Answer

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from vardy_api.bench.classify import classify
 from vardy_api.bench.commits import commit
+from vardy_api.bench.growth import memory
 from vardy_api.bench.long_polls import long_polls
 from vardy_api.bench.memory import sandbox_memory
 from vardy_api.bench.parked import parked
@@ -36,6 +37,7 @@ BENCHMARKS: Mapping[str, Callable[[], Measurement]] = {
     "latency": latency,
     "throughput": throughput,
     "waiting": waiting,
+    "memory": memory,
     "rules": rules,
     "commit": commit,
     "long_polls": long_polls,

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
 
-from vardy_api.bench.floors import ROWS, QuickjsRs, noop_api, noop_worker, until_true
-from vardy_api.bench.functions import PROGRAM, functions
+from vardy_api.bench.floors import QuickjsRs, noop_api, noop_worker
+from vardy_api.bench.functions import PROGRAM
+from vardy_api.bench.jobs import BENCH_USER, PARAMS, RECIPE, Jobs
 from vardy_api.bench.measuring import Measurement, interleaved, median_seconds, percentile, seconds_of
 from vardy_api.client import Vardy
 from vardy_api.stack import Stack
-from vardy_worker.contracts.audit import Action, AuditNote
-from vardy_worker.contracts.ids import new_job_id
-from vardy_worker.contracts.job import JobRecord, Submission
 from vardy_worker.contracts.quota import REQUESTS_PER_MINUTE_MAX
-from vardy_worker.contracts.recipe import Recipe
-from vardy_worker.contracts.status import Status, is_settled
-from vardy_worker.contracts.user import User
-from vardy_worker.functions import build_catalogue
-from vardy_worker.queue import CeleryQueue, make_celery
 from vardy_worker.settings import load_settings
-from vardy_worker.store.connection import connect
-from vardy_worker.store.redis_jobs import RedisJobStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BENCH_USER = User(id="bench")
 FUNCTIONS = "vardy_api.bench.functions:functions"
 THROUGHPUT_JOBS = 300
 THROUGHPUT_ROUNDS = 3
@@ -40,7 +29,6 @@ LATENCY_ROUNDS = 3
 START_ROUNDS = 3
 API_START_SECONDS_MAX = 1.5
 WORKER_START_SECONDS_MAX = 3.0
-RECIPE = "bench"
 NEVER_REFUSED = {f"VARDY_{of}_REQUESTS_PER_MINUTE": str(REQUESTS_PER_MINUTE_MAX) for of in ("KEY", "USER")}
 """Rates are counted, as in every deployment, and never used up."""
 
@@ -58,26 +46,26 @@ def throughput() -> Measurement:
     """Recipe jobs (one read, no AI) settled per second by one worker."""
     with ExitStack() as opened:
         stack = opened.enter_context(bench_stack())
+        jobs = Jobs.opened(stack.redis_url, opened)
         settings = load_settings(redis_url=stack.redis_url)
         noops = opened.enter_context(
             noop_worker(stack.redis_url, settings.namespace, concurrency=settings.worker_concurrency)
         )
-        client = connect(stack.redis_url)
-        opened.callback(client.close)
-        store = RedisJobStore(client, settings.namespace)
-        queue = CeleryQueue(make_celery(settings), settings)
         floor_run = QuickjsRs()
         opened.callback(floor_run.close)
 
-        def jobs() -> float:
-            return seconds_of(lambda: _settle_many(store, queue, THROUGHPUT_JOBS)) / THROUGHPUT_JOBS
+        def settle() -> None:
+            jobs.until_settled([jobs.of_recipe() for _ in range(THROUGHPUT_JOBS)])
+
+        def per_one() -> float:
+            return seconds_of(settle) / THROUGHPUT_JOBS
 
         def tasks() -> float:
             return seconds_of(lambda: noops.many(THROUGHPUT_JOBS)) / THROUGHPUT_JOBS
 
-        jobs()
+        per_one()
         per_job, per_task, per_run = interleaved(
-            THROUGHPUT_ROUNDS, jobs, tasks, lambda: median_seconds(floor_run.run, 20)
+            THROUGHPUT_ROUNDS, per_one, tasks, lambda: median_seconds(floor_run.run, 20)
         )
     floor = 1 / (per_task + per_run)
     ratio = (1 / per_job) / floor
@@ -95,36 +83,6 @@ def throughput() -> Measurement:
     )
 
 
-def _settle_many(store: RedisJobStore, queue: CeleryQueue, count: int) -> None:
-    pinned = {spec.name: spec.version for spec in build_catalogue(functions).functions}
-    recipe = Recipe(name=RECIPE, source=PROGRAM, functions=pinned)
-    waiting = []
-    for _ in range(count):
-        record = JobRecord(
-            id=new_job_id(),
-            owner="bench",
-            submission=Submission(recipe=RECIPE, params={"count": len(ROWS)}, user=BENCH_USER),
-            recipe=recipe,
-            created_at_ms=time.time_ns() // 1_000_000,
-        )
-        noted = AuditNote(action=Action.JOB_SUBMITTED, at_ms=record.created_at_ms, by=BENCH_USER.id)
-        store.submit(record, None, due_at_ms=record.created_at_ms + 60_000, audit=[noted])
-        queue.publish("run", record.id)
-        waiting.append(record.id)
-
-    def all_settled() -> bool:
-        while waiting:
-            state = store.version(waiting[-1])
-            if state is None or not is_settled(state[1]):
-                return False
-            if state[1] is not Status.SUCCESS:
-                raise RuntimeError(f"a job ended as {state[1]}")
-            waiting.pop()
-        return True
-
-    until_true(all_settled)
-
-
 def latency() -> Measurement:
     """Submit over HTTP until the waiting client sees the job settled, on an idle system."""
     samples: list[float] = []
@@ -140,8 +98,7 @@ def latency() -> Measurement:
         vardy.save_recipe(RECIPE, source=PROGRAM, params_schema={"type": "object"})
 
         def job() -> float:
-            params = {"count": len(ROWS)}
-            taken = seconds_of(lambda: vardy.run(recipe=RECIPE, params=params, user=BENCH_USER))
+            taken = seconds_of(lambda: vardy.run(recipe=RECIPE, params=PARAMS, user=BENCH_USER))
             samples.append(taken)
             return taken
 
