@@ -10,14 +10,18 @@ import pytest
 from tests.support.audit import note
 from tests.support.factories import ANA, NOW_MS, queued_job, submission
 from tests.support.worlds import DAY_MS, job_in, submitted
+from vardy_api.embedded import free_port
 from vardy_worker.contracts.audit import Action
 from vardy_worker.contracts.audit_chain import START
+from vardy_worker.contracts.errors import StoreUnavailable
 from vardy_worker.contracts.job import JudgeUsage, Usage
 from vardy_worker.contracts.quota import DAY_SECONDS, Quota, QuotaExceeded, QuotaOf, Quotas, Used
 from vardy_worker.contracts.recipe import Recipe
 from vardy_worker.contracts.status import TRANSITIONS, UNSETTLED, Status
 from vardy_worker.contracts.user import User
 from vardy_worker.ports import Change, Changed, Claimed, IdempotencyClaim, KeyReused, Replayed, Submitted
+from vardy_worker.store.connection import connect
+from vardy_worker.store.redis_jobs import RedisJobStore
 
 if TYPE_CHECKING:
     from tests.support.worlds import RedisWorld, World
@@ -396,6 +400,13 @@ def test_a_submission_that_is_sent_again_is_no_second_job_and_not_refused(redis_
     for _ in range(2):
         assert store.submit(job, None, due_at_ms=NOW_MS) == Submitted(job.id)
     assert key_used(store).jobs == 1
+
+
+def test_a_job_without_a_ceiling_of_a_day_costs_no_round_trip() -> None:
+    nobody = RedisJobStore(connect(f"redis://127.0.0.1:{free_port()}/0"), "t")
+    assert nobody.exceeded(queued_job(key_id=KEY, quotas=ceilings(jobs_max=1))) is None
+    with pytest.raises(StoreUnavailable):
+        nobody.exceeded(queued_job(key_id=KEY, quotas=ceilings(tokens_per_day=1)))
 
 
 def test_no_name_of_a_key_shows_a_person_and_nothing_is_left_after_two_days(redis_world: RedisWorld) -> None:

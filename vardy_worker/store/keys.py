@@ -181,7 +181,7 @@ class Keys:
 
 def account(of: QuotaOf, id_: str) -> str:
     """Name of what a key or a person uses, free of spaces; ids of people are personal, and hashed."""
-    return f"{of}:{id_ if of is QuotaOf.KEY else hashlib.sha256(id_.encode()).hexdigest()}"
+    return f"{of}:{id_ if of is QuotaOf.KEY else hashlib.sha256(id_.encode()).hexdigest()[:32]}"
 
 
 ALL_INDEX = "all"

@@ -47,9 +47,8 @@ local function unsettled(account)
   return redis.call('SCARD', jobs)
 end
 
-local function exceeded(at)
+local function exceeded(at, seconds)
   local account, jobs_max = ARGV[at], tonumber(ARGV[at + 1])
-  local seconds = tonumber(redis.call('TIME')[1])
   if jobs_max > 0 and redis.call('SCARD', ARGV[8] .. account .. ':jobs') >= jobs_max then
     local jobs = unsettled(account)
     if jobs >= jobs_max then
@@ -79,8 +78,10 @@ if claim ~= '' then
 end
 
 local at = 12
-for _ = 1, tonumber(ARGV[11]) do
-  local refusal = exceeded(at)
+local limited = tonumber(ARGV[11])
+local seconds = limited > 0 and tonumber(redis.call('TIME')[1])
+for _ = 1, limited do
+  local refusal = exceeded(at, seconds)
   if refusal then
     return refusal
   end

@@ -29,9 +29,13 @@ local function account_spending(job, prefix, accounts, before, tokens, micro_usd
   local seconds = tonumber(redis.call('TIME')[1])
   for account in string.gmatch(accounts, '%S+') do
     local key = spent_key(prefix, account, seconds)
-    redis.call('HINCRBY', key, 'tokens', string.format('%.0f', more_tokens))
-    redis.call('HINCRBY', key, 'micro_usd', string.format('%.0f', more_micro))
-    redis.call('PEXPIRE', key, SPENT_KEPT_MS)
+    if redis.call('HINCRBY', key, 'tokens', string.format('%.0f', more_tokens)) == more_tokens then
+      -- At the first of the day, and harmless at another.
+      redis.call('PEXPIRE', key, SPENT_KEPT_MS)
+    end
+    if more_micro > 0 then
+      redis.call('HINCRBY', key, 'micro_usd', string.format('%.0f', more_micro))
+    end
   end
   redis.call('HSET', job, '_spent',
     string.format('%.0f %.0f', old_tokens + more_tokens, old_micro + more_micro))
