@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.deployment import ROOT, Deployment, running
+from tests.support.deployment import KEY, PROVIDER_KEY, ROOT, Deployment, running
+from tests.support.secrecy import leaks_in
 from vardy_api.embedded import EmbeddedServer, free_port
 from vardy_worker.demo.scripted import ScriptedModel
 
@@ -14,6 +15,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from vardy_api.client import Vardy
+
+ERRORS_OF_DEV = "errors"
+"""Where the tests of `vardy dev` keep its standard error; its standard output shows the key, as it should."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_secret_in_any_log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Whatever process a test started, and the server itself: no key and no password is in what it logged.
+
+    `running` searches a deployment's own logs for the contents of its jobs, too.
+    """
+    yield
+    logs = [
+        path
+        for path in sorted(tmp_path_factory.getbasetemp().rglob("*"))
+        if path.suffix == ".log" or path.name == ERRORS_OF_DEV
+    ]
+    leaks = leaks_in(logs, secrets=[KEY, PROVIDER_KEY], contents=())
+    assert not leaks, "\n".join(map(str, leaks))
 
 
 @pytest.fixture(scope="session")

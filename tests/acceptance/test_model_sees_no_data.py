@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support import vault
-from tests.support.deployment import Deployment, running
+from tests.support.deployment import PROVIDER_KEY, Deployment, running
 from tests.support.scripts import Script, program
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import User
@@ -282,7 +282,7 @@ def test_the_statuses_are_those_of_the_failures(jobs: dict[str, JobView]) -> Non
         CONTROL_IN_PROGRAM,
         CONTROL_IN_REQUEST,
         CONTROL_IN_ANSWER,
-        "scripted-needs-no-key",
+        PROVIDER_KEY,
     ],
 )
 def test_no_log_has_rows_params_requests_programs_or_keys(

@@ -180,7 +180,7 @@ def cluster_in(
         given = load_settings(redis_url=redis.url, namespace=deployment.namespace)
         queue = CeleryQueue(make_celery(given), given)
         cluster = Cluster(deployment, script, Ledger(folder / "ledger"), queue)
-        with closing(queue), running(deployment, "api"):
+        with closing(queue), running(deployment, "api", with_store=False):
             for _ in range(workers):
                 cluster.add_worker()
             cluster.wait_workers()

@@ -11,9 +11,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import httpx
 
+from tests.support.secrecy import Leak, contents_in, leaks_in, rows_in
 from tests.support.waiting import eventually
 from vardy_api.client import Vardy
 from vardy_api.embedded import free_port
@@ -37,8 +39,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 VARDY = str(Path(sys.executable).parent / "vardy")
 KEY = "vk_key_of_the_tests_with_every_scope"
+PROVIDER_KEY = "sk-key-of-the-tests-for-the-provider"
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
+LEAKS_SHOWN_MAX = 20
 
 
 def procfile() -> dict[str, list[str]]:
@@ -83,12 +87,14 @@ class Deployment:
     @property
     def environment(self) -> dict[str, str]:
         return clean_environment(
-            **self.model.environment(),
             **{
+                **self.model.environment(),
+                "OPENAI_API_KEY": PROVIDER_KEY,
                 "VARDY_REDIS_URL": self.redis.url,
                 "VARDY_NAMESPACE": self.namespace,
                 "VARDY_API_PORT": str(self.port),
                 "VARDY_LOG_FORMAT": "json",
+                "VARDY_LOG_LEVEL": "debug",
                 "VARDY_URL": self.url,
                 "VARDY_API_KEY": KEY,
                 **self.settings,
@@ -178,6 +184,19 @@ class Deployment:
         paths = [self.log_path(name) for name in names] or sorted(self.folder.glob("*.log"))
         return "\n".join(path.read_text(encoding="utf-8") for path in paths if path.exists())
 
+    @property
+    def secrets(self) -> set[str]:
+        """What lets somebody into this deployment, the store or the model's provider."""
+        password = urlsplit(self.store_url).password
+        return {KEY, PROVIDER_KEY, *([password] if password else [])}
+
+    def leaks(self, *, with_store: bool = True) -> list[Leak]:
+        """Where a secret, the contents of a job, or a row of the demo shop stands in what the processes wrote."""
+        contents = contents_in(self.store_url, self.namespace) if with_store else set()
+        if folder := self.settings.get("VARDY_DEMO_DIR"):
+            contents |= rows_in(Path(folder) / "shop.sqlite3")
+        return leaks_in(sorted(self.folder.glob("*.log")), secrets=self.secrets, contents=contents)
+
     def cli(self, *arguments: str, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
         """Runs one `vardy` command to its end, without a terminal."""
         done = subprocess.run(
@@ -195,8 +214,14 @@ class Deployment:
 
 
 @contextmanager
-def running(deployment: Deployment, *names: str, with_key: bool = True) -> Iterator[Deployment]:
-    """The deployment with these processes, all started at once, and stopped at the end."""
+def running(
+    deployment: Deployment, *names: str, with_key: bool = True, with_store: bool = True
+) -> Iterator[Deployment]:
+    """The deployment with these processes, all started at once, and stopped at the end.
+
+    What they wrote is searched then, and the block fails when a secret or the contents of a job is
+    in it; for secrets alone where the store may be gone by then.
+    """
     try:
         if with_key:
             install_key(deployment)
@@ -207,6 +232,8 @@ def running(deployment: Deployment, *names: str, with_key: bool = True) -> Itera
         yield deployment
     finally:
         deployment.stop_all()
+    leaks = deployment.leaks(with_store=with_store)
+    assert not leaks, "\n".join(map(str, leaks[:LEAKS_SHOWN_MAX]))
 
 
 def install_key(deployment: Deployment, token: str = KEY) -> None:
