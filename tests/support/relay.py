@@ -41,6 +41,7 @@ class Relay:
         self._marked: dict[bytes, str] = {}
         self._new_are = ""
         self._delay_seconds = 0.0
+        self._reply_bytes_left: int | None = None
         self._closing = threading.Event()
         self.port: int = 0
         self._listen()
@@ -90,6 +91,10 @@ class Relay:
     def cut_while_answering(self, marker: bytes) -> None:
         """The same, but the first byte of the reply still arrives."""
         self._marked[marker] = "maimed"
+
+    def cut_after(self, count: int) -> None:
+        """Passes this many bytes of replies, of all connections together; then breaks the connection, once."""
+        self._reply_bytes_left = count
 
     def swallow_answer_to(self, marker: bytes) -> None:
         """The same, but the connection stays, and no more replies come over it."""
@@ -167,6 +172,12 @@ class Relay:
                     break
                 if pair.doomed.is_set():
                     break
+                if self._reply_bytes_left is not None and self._reply_bytes_left < len(data):
+                    pair.client.sendall(data[: self._reply_bytes_left])
+                    self._reply_bytes_left = None
+                    break
+                if self._reply_bytes_left is not None:
+                    self._reply_bytes_left -= len(data)
                 if not pair.frozen.is_set() and not pair.deaf.is_set():
                     pair.client.sendall(data)
         pair.cut()
