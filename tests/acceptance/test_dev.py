@@ -142,8 +142,12 @@ def test_a_day_with_vardy_dev(tmp_path: Path) -> None:
         "VARDY_DEV_API_KEY": "vk_my_own_key_for_development",
         "VARDY_FUNCTIONS": "parcels:functions",
         "VARDY_RULES": "rules.yaml",
+        # As the image of containers sets it; nothing widens where `vardy dev` listens.
+        "VARDY_API_HOST": "0.0.0.0",  # noqa: S104 - what must be without effect
     }
     with dev(data, **mine) as second:
+        everybody = descendants(second.process.pid)
+        assert listening([second.process.pid, *(one.pid for one in everybody)]) == {LOOPBACK}
         assert second.printed("Key") == mine["VARDY_DEV_API_KEY"] != key
         with second.client() as vardy:
             assert vardy.get(job.id).output == job.output

@@ -37,6 +37,8 @@ STALL_SECONDS_MAX: Final = 30.0
 STALL_BYTES_MIN: Final = 16 * 1024
 LINGER_SECONDS_MAX: Final = 1.0
 """How long what a refused client goes on sending is read and dropped, so that it can read the answer."""
+REFUSALS_MAX: Final = 100
+"""Connections above the limit that are still given an answer; more than those are dropped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +95,11 @@ class LimitedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         """Takes the connection, or says that there are too many."""
         super().connection_made(transport)
-        if len(self.connections) > self._limits.connections_max:
+        if len(self.connections) > self._limits.connections_max + REFUSALS_MAX:
+            self._refused = True
+            self.config.count_refusal("service.busy")
+            self.transport.abort()
+        elif len(self.connections) > self._limits.connections_max:
             self._refuse(problem("service.busy", "The service has as many connections as it takes; try again shortly."))
         else:
             self._await_head()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import httpx
@@ -16,7 +17,13 @@ from tests.support.serving import served
 from tests.support.waiting import eventually
 from vardy_api.http.framing import CHUNKS_MAX, HEAD_BYTES_MAX, HEADERS_MAX, REQUEST_LINE_BYTES_MAX
 from vardy_api.http.middleware import SECURITY_HEADERS
-from vardy_api.http.server import HEAD_SECONDS_MAX, KEEP_ALIVE_SECONDS, STALL_SECONDS_MAX, ConnectionLimits
+from vardy_api.http.server import (
+    HEAD_SECONDS_MAX,
+    KEEP_ALIVE_SECONDS,
+    REFUSALS_MAX,
+    STALL_SECONDS_MAX,
+    ConnectionLimits,
+)
 from vardy_api.shapes import WAIT_SECONDS_MAX
 
 if TYPE_CHECKING:
@@ -295,6 +302,18 @@ def test_one_connection_too_many_is_told_so_and_the_others_go_on(loop_thread: Lo
         with wire(server.url) as again:
             again.send(GET + b"\r\n")
             assert again.answer().status == 200
+
+
+def test_a_flood_beyond_that_is_dropped_so_that_refusals_themselves_are_few(loop_thread: LoopThread) -> None:
+    with served(ApiWorld(loop_thread).app, ConnectionLimits(connections_max=1)) as server, ExitStack() as opened:
+        only = opened.enter_context(wire(server.url))
+        only.send(GET + b"\r\n")
+        assert only.answer().status == 200
+        flood = [opened.enter_context(wire(server.url)) for _ in range(REFUSALS_MAX + 20)]
+        assert flood[-1].is_closed()
+        assert len(server.server_state.connections) <= 1 + REFUSALS_MAX
+        only.send(GET + b"\r\n")
+        assert only.answer().status == 200
 
 
 def test_a_client_of_http_reads_that_there_are_too_many(loop_thread: LoopThread) -> None:
