@@ -28,6 +28,7 @@ from vardy_api.client_transport import (
     lost,
     request_options,
     stream_options,
+    trust,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +74,9 @@ class Vardy:
         self._pause = pause
         self._flows = Flows(asks=on_approval is not None, now=now)
         headers = key_headers(api_key, via)
-        self._http = httpx.Client(base_url=self.url, headers=headers, transport=transport, limits=UNLIMITED)
+        self._http = httpx.Client(
+            base_url=self.url, headers=headers, transport=transport, limits=UNLIMITED, verify=trust(self.url)
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 from typing import TYPE_CHECKING, Any
+from urllib.request import getproxies
 
 import httpx
 
@@ -42,6 +43,15 @@ def address(url: str | None) -> str:
     if parsed.userinfo:
         raise ClientError("The address names a user; give the key as api_key instead.", code="client.bad_url")
     return given
+
+
+def trust(url: str) -> ssl.SSLContext | bool:
+    """Whom to trust. For an http address without a proxy over TLS it is nobody.
+
+    Reading the certificates of authorities takes longer than all else that a client does at its start.
+    """
+    over_tls = url.startswith("https:") or any(proxy.startswith("https:") for proxy in getproxies().values())
+    return True if over_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def key_headers(api_key: str | None, via: Via) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from vardy_api.client_errors import (
     VardyProblem,
     WaitTimeout,
 )
+from vardy_api.client_transport import trust
 from vardy_worker.contracts.status import Status
 
 if TYPE_CHECKING:
@@ -303,6 +305,17 @@ def test_address_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPat
         vardy.recipes()
     assert str(script.requests[0].url.copy_with(query=None)) == "http://elsewhere:9/v1/recipes"
     assert script.requests[0].headers["authorization"] == "Bearer vk_from_environment"
+
+
+def test_certificates_are_read_where_tls_is_spoken_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    assert trust("https://vardy") is True
+    context = trust("http://vardy")
+    assert isinstance(context, ssl.SSLContext)
+    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
+    monkeypatch.setenv("HTTP_PROXY", "https://proxy.example")
+    assert trust("http://vardy") is True
 
 
 def test_several_threads_share_one_client(api: ApiWorld, vardy: Vardy) -> None:
