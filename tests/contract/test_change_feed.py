@@ -81,6 +81,9 @@ def test_claims_requests_to_cancel_and_erasures_are_told_too(world_and_feed: tup
             assert await listener.hears(job.id)
             store.erase(job.id, expect_version=4, at_ms=1)
             assert await listener.hears(job.id)
+        # A wish to cancel and an erasure leave to the follower's look what became of the job.
+        told = listener.statuses[-5:]
+        assert told == [Status.RUNNING, Status.COMMITTING, None, Status.CANCELLED, None]
 
     asyncio.run(scenario())
 

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from vardy_worker.contracts.status import Status
     from vardy_worker.ports import ChangeFeed
 
 
@@ -14,11 +15,13 @@ class Listener:
 
     def __init__(self, feed: ChangeFeed) -> None:
         self.told: list[str | None] = []
+        self.statuses: list[Status | None] = []
         self._more = asyncio.Event()
         feed.follow(self._hear)
 
-    def _hear(self, job_id: str | None) -> None:
+    def _hear(self, job_id: str | None, status: Status | None) -> None:
         self.told.append(job_id)
+        self.statuses.append(status)
         self._more.set()
 
     async def hears(self, job_id: str | None, *, seconds: float = 10) -> bool:

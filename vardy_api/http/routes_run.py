@@ -111,7 +111,9 @@ async def _answer(
     seconds = wait_preferred(prefer)
     if not seconds:
         return accepted(result.job, headers)
-    read = await while_connected(connection.receive, use.held.wait(caller, result.job.id, seconds))
+    read = await while_connected(
+        connection.receive, use.held.wait(caller, result.job.id, seconds, is_new=not result.replayed)
+    )
     headers["Preference-Applied"] = f"wait={seconds:g}"
     if is_settled(read.job.status):
         return read_answer(read, headers=headers)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vardy_api.operations.caller import Caller
     from vardy_api.operations.jobs import JobOperations
     from vardy_api.operations.shared_reads import ReadJob
+    from vardy_worker.contracts.job import JobRecord
     from vardy_worker.ports import ChangeFeed, JobStore, Seen
 
 
@@ -37,22 +38,29 @@ class HeldRequests:
         self.streams: set[EventStream] = set()
         """Streams of events that are open now."""
 
-    async def wait(self, caller: Caller, job_id: str, seconds: float) -> ReadJob:
-        """The job when it has settled, or as it is after `seconds`.
+    async def wait(self, caller: Caller, job_id: str, seconds: float, *, is_new: bool = False) -> ReadJob:
+        """The job when it has settled, or as it is after `seconds`. `is_new`: this caller submitted it just now.
 
         Whoever waited must still be allowed to see it. Raises `job.not_found`, `auth.invalid`.
         """
         if seconds <= 0:
             return await self._visible(caller, job_id)
         with self._watch.on(job_id) as watched:
-            found = await self._visible(caller, job_id)
-            if is_settled(found.job.status) or self._watch.stopped.is_set():
-                return found
-            self.polls += 1
-            try:
-                await watched.until(_settled_or_gone, seconds)
-            finally:
-                self.polls -= 1
+            seen: Seen | JobRecord | None
+            if is_new:
+                # It may have settled before it was watched; whether it is visible is no question.
+                seen = await self._watch.look(job_id)
+            else:
+                found = await self._visible(caller, job_id)
+                if is_settled(found.job.status):
+                    return found
+                seen = found.job
+            if seen is not None and not is_settled(seen.status) and not self._watch.stopped.is_set():
+                self.polls += 1
+                try:
+                    await watched.until_settled(seconds, after=seen.version)
+                finally:
+                    self.polls -= 1
         caller, read = await self._reads.answer(caller, job_id)
         return _seen_by(caller, job_id, read)
 
@@ -79,10 +87,6 @@ class HeldRequests:
     def stop(self) -> None:
         """Lets every held request answer now; called in the event loop when the API stops."""
         self._watch.stop()
-
-
-def _settled_or_gone(seen: Seen | None) -> bool:
-    return seen is None or is_settled(seen.status)
 
 
 def _seen_by(caller: Caller, job_id: str, found: ReadJob | None) -> ReadJob:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 from redis.exceptions import RedisError
 
+from vardy_worker.contracts.status import Status
 from vardy_worker.logs import get_logger
 from vardy_worker.store.connection import connect_async
 from vardy_worker.store.keys import Keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from redis.asyncio.client import PubSub
 
+    from vardy_worker.ports.feed import Told
     from vardy_worker.store.memory_jobs import MemoryJobStore
 
 SILENCE_SECONDS: Final = 5.0
@@ -39,10 +39,10 @@ class RedisChangeFeed:
     def __init__(self, url: str, namespace: str) -> None:
         self._client = connect_async(url)
         self._channel = Keys(namespace).changed
-        self._told: Callable[[str | None], None] = _nobody
+        self._told: Told = _nobody
         self._reader: asyncio.Task[None] | None = None
 
-    def follow(self, told: Callable[[str | None], None]) -> None:
+    def follow(self, told: Told) -> None:
         """See `ChangeFeed.follow`."""
         self._told = told
         if self._reader is None:
@@ -67,7 +67,7 @@ class RedisChangeFeed:
                     await self._follow(subscription)
             except (RedisError, OSError, TimeoutError) as error:
                 log.warning("change_feed.lost", error=type(error).__name__, retry_seconds=pause)
-                self._told(None)
+                self._told(None, None)
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, RETRY_MAX_SECONDS)
 
@@ -84,20 +84,20 @@ class RedisChangeFeed:
                 continue
             asked = False
             if message["type"] == "message":
-                self._told(message["data"].decode())
+                self._told(*_read(message["data"].decode()))
             elif message["type"] == "subscribe":
-                self._told(None)
+                self._told(None, None)
 
 
 class MemoryChangeFeed:
     """The `ChangeFeed` port over a `MemoryJobStore`, whose changes may come from any thread."""
 
     def __init__(self, store: MemoryJobStore) -> None:
-        self._told: Callable[[str | None], None] = _nobody
+        self._told: Told = _nobody
         self._loop: asyncio.AbstractEventLoop | None = None
         store.on_change(self._changed)
 
-    def follow(self, told: Callable[[str | None], None]) -> None:
+    def follow(self, told: Told) -> None:
         """See `ChangeFeed.follow`."""
         self._told, self._loop = told, asyncio.get_running_loop()
 
@@ -105,11 +105,17 @@ class MemoryChangeFeed:
         """See `ChangeFeed.aclose`."""
         self._loop = None
 
-    def _changed(self, job_id: str) -> None:
+    def _changed(self, job_id: str, status: Status | None) -> None:
         loop = self._loop
         if loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(self._told, job_id)
+            loop.call_soon_threadsafe(self._told, job_id, status)
 
 
-def _nobody(_: str | None) -> None:
+def _nobody(_: str | None, __: Status | None) -> None:
     return
+
+
+def _read(message: str) -> tuple[str, Status | None]:
+    """Id and status of a message; of a status that a newer Vardy may have, nothing is known."""
+    job_id, _, status = message.partition(" ")
+    return job_id, Status.__members__.get(status)

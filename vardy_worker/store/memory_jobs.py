@@ -108,10 +108,10 @@ class MemoryJobStore:
         self._totals = MemoryTotals(clock)
         self._accounts = MemoryAccounts(clock)
         self.rates = MemoryRates(clock)
-        self._listeners: list[Callable[[str], None]] = []
+        self._listeners: list[Callable[[str, Status | None], None]] = []
 
-    def on_change(self, listener: Callable[[str], None]) -> None:
-        """Calls the listener with the id of every job that changes, in the changing thread."""
+    def on_change(self, listener: Callable[[str, Status | None], None]) -> None:
+        """Calls the listener with the id of every job that changes and its status, in the changing thread."""
         with self._lock:
             self._listeners.append(listener)
 
@@ -201,7 +201,7 @@ class MemoryJobStore:
             ):
                 return Conflict(status=job.status, version=version, fence=fence, cancel_requested_by=cancelled_by)
             self._apply(job, change, fields)
-            self._tell(change.job_id)
+            self._tell(change.job_id, job.status)
             return Changed(version=version + 1)
 
     def _apply(self, job: _Job, change: Change, fields: dict[str, bytes]) -> None:
@@ -262,7 +262,7 @@ class MemoryJobStore:
                 started_at_ms=job.number("started_at_ms") or now,
             )
             self._due[job_id] = now + lease_ms
-            self._tell(job_id)
+            self._tell(job_id, to)
             return Claimed(fence=fence, deliveries=deliveries)
 
     def heartbeat(self, job_id: str, *, fence: int, lease_ms: int) -> bool:
@@ -477,6 +477,6 @@ class MemoryJobStore:
             return None
         return job
 
-    def _tell(self, job_id: str) -> None:
+    def _tell(self, job_id: str, status: Status | None = None) -> None:
         for listener in self._listeners:
-            listener(job_id)
+            listener(job_id, status)

@@ -124,5 +124,5 @@ else
 end
 
 append_audit()
-redis.call('PUBLISH', ARGV[4], id)
+redis.call('PUBLISH', ARGV[4], id .. ' ' .. (to ~= '' and to or status))
 return {'changed', version}

@@ -56,5 +56,5 @@ if to ~= status then
   redis.call('ZADD', prefix .. 'status:' .. to, record[7], id)
   tell_status(KEYS[2], to, now_text)
 end
-redis.call('PUBLISH', ARGV[4], id)
+redis.call('PUBLISH', ARGV[4], id .. ' ' .. to)
 return {'claimed', fence, deliveries}
