@@ -109,7 +109,8 @@ def test_no_body_makes_a_route_fail(
 def test_a_bound_is_a_number_as_it_was_written_or_refused(http: httpx.Client, bound: Any) -> None:
     bounds = {"payment_id": {"max": bound, "min": -(10**400)}}
     body = {**RECIPE, "envelope": {"functions": {"refund_payment": {"effects_max": 1, "arguments": bounds}}}}
-    answer = http.put("/v1/recipes/fuzzed?dry_run=true", content=json.dumps(body).encode())
+    headers = {"Content-Type": "application/json"}
+    answer = http.put("/v1/recipes/fuzzed?dry_run=true", content=json.dumps(body).encode(), headers=headers)
     assert answer.status_code in {200, 422}, answer.text
     if answer.status_code == 200:
         shown = answer.json()["envelope"]["functions"]["refund_payment"]["arguments"]["payment_id"]["max"]

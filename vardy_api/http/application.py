@@ -32,7 +32,7 @@ from vardy_api.http.metrics import HttpMetrics, StoreMetrics
 from vardy_api.http.middleware import BODY_SECONDS_MAX, BodyLimit, Measure, SecurityHeaders, UnexpectedErrors
 from vardy_api.http.problems import install_problem_handlers
 from vardy_api.http.reference import add_reference
-from vardy_api.shapes import Problem
+from vardy_api.shapes import EventView, Problem
 from vardy_worker.contracts.plan import PlanBody
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Api(FastAPI):
         if self.openapi_schema is None:
             document = super().openapi()
             schemas = document.setdefault("components", {}).setdefault("schemas", {})
-            for model in (Problem, PlanBody):
+            for model in (Problem, PlanBody, EventView):
                 schema = model.model_json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
                 schemas.update(schema.pop("$defs", {}))
                 schemas[model.__name__] = schema

@@ -75,6 +75,15 @@ _OF_JOB: Final = {
     "plan": _link("read_plan", "Its plan, once there is one.", job_id=_ID),
     "cancel": _link("cancel", "Giving it up.", job_id=_ID),
 }
+_SHOWN: Final = {"job_id": _ID, "if-match": '"{$response.body#/plan/digest}"'}
+_OF_SETTLED: Final = {
+    "plan": _OF_JOB["plan"],
+    "decide": _link("decide", "A word on its plan, where it waits for one.", **_SHOWN),
+    "commit": _link("commit", "Its commit, where it is planned.", **_SHOWN),
+    "requeue": _link("requeue", "Going on with its commit, where it stopped.", job_id=_ID),
+    "discard": _link("discard", "Giving up the rest of it.", job_id=_ID),
+    "erase": _link("erase_job", "Erasing what it holds.", job_id=_ID),
+}
 _OF_KEY: Final = {
     "read": _link("read_key", "The key.", key_id=_ID),
     "rotate": _link("rotate_key", "Another secret for it.", key_id=_ID),
@@ -83,10 +92,12 @@ _OF_KEY: Final = {
 _OF_RECIPE: Final = {
     "read": _link("read_recipe", "Its newest version.", name="$response.body#/name"),
     "versions": _link("list_recipe_versions", "All its versions.", name="$response.body#/name"),
+    "review": _link("review_recipe", "The same program, reviewed again.", name="$response.body#/name"),
 }
 LINKS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "run": ("202", _OF_JOB),
     "explore": ("202", _OF_JOB),
+    "read_job": ("200", _OF_SETTLED),
     "create_key": ("201", _OF_KEY),
     "save_recipe": ("200", _OF_RECIPE),
     "review_recipe": ("200", _OF_RECIPE),
@@ -100,9 +111,12 @@ def describe(document: dict[str, Any], examples: Mapping[str, Any]) -> None:
         for parameter in operation.get("parameters", []):
             if parameter["in"] == "path":
                 parameter.setdefault("description", _PATH.get(parameter["name"], ""))
+            # Optional for the framework alone, so that its absence is 428 and not 422.
+            parameter["required"] = parameter["required"] or parameter["name"] == "if-match"
         if path.startswith("/v1/"):
+            _add_problems(operation, "request.head_too_large")
             if "requestBody" in operation:
-                _add_problems(operation)
+                _add_problems(operation, *_BODY_PROBLEMS)
             if method == "get":
                 _make_conditional(operation)
             else:
@@ -123,9 +137,9 @@ def operations_of(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str
             yield path, method, operation
 
 
-def _add_problems(operation: dict[str, Any]) -> None:
-    """What every body can be refused for, beside what the route names."""
-    for code in _BODY_PROBLEMS:
+def _add_problems(operation: dict[str, Any], *codes: str) -> None:
+    """What the request can be refused for, beside what the route names."""
+    for code in codes:
         status, title = PROBLEMS[code]
         new = problem_responses(code)[status]
         known = operation["responses"].setdefault(str(status), new)

@@ -8,7 +8,9 @@ from codecs import BOM_UTF8
 from email.message import EmailMessage
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from pydantic import TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from vardy_api.http.auth import authenticate
@@ -20,6 +22,7 @@ from vardy_worker.contracts.errors import RequestError
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from pydantic_core import ErrorDetails
     from starlette.datastructures import Headers
     from starlette.requests import Request
     from starlette.responses import Response
@@ -104,10 +107,31 @@ def parse_json(content: bytes) -> JsonValue:
     return value
 
 
-async def _parsed(content: bytes) -> JsonValue:
+def typed_json(shape: TypeAdapter[Any], content: bytes) -> JsonValue:
+    """The value of a JSON text whose types are those of the shape, without being turned into them: `0` is not `false`.
+
+    Raises as `parse_json` does, and `RequestValidationError`.
+    """
+    value = parse_json(content)
+    try:
+        shape.validate_json(content, strict=True)
+    except ValidationError as error:
+        wrong = [each for each in error.errors(include_url=False, include_context=False) if not _is_whole(each)]
+        if wrong:
+            raise RequestValidationError([{**each, "loc": ("body", *each["loc"])} for each in wrong]) from None
+    return value
+
+
+def _is_whole(error: ErrorDetails) -> bool:
+    """Whether it is about a whole number that is written with a fraction of 0, which JSON does not tell apart."""
+    given = error["input"]
+    return error["type"] == "int_type" and isinstance(given, float) and given.is_integer()
+
+
+async def _parsed(shape: TypeAdapter[Any], content: bytes) -> JsonValue:
     if len(content) > INLINE_BYTES_MAX:
-        return await run_in_threadpool(parse_json, content)
-    return parse_json(content)
+        return await run_in_threadpool(typed_json, shape, content)
+    return typed_json(shape, content)
 
 
 def _media_type(message: str) -> RequestError:
@@ -137,16 +161,17 @@ class JsonRoute(APIRoute):
         """The framework's handler behind these checks."""
         inner = super().get_route_handler()
         query = KnownQuery(self.dependant)
-        takes_body = self.body_field is not None
+        body: Any = None if self.body_field is None else self.body_field.field_info.annotation
+        shape = None if body is None else TypeAdapter[Any](body)
 
         async def handle(request: Request) -> Response:
             join_lines(request.scope)
             await authenticate(request)
             query.check(request.query_params)
-            if takes_body and (content := await request.body()):
+            if shape is not None and (content := await request.body()):
                 check_media_type(request.headers)
                 # The framework takes what the request has cached instead of parsing again.
-                request._json = await _parsed(content)  # noqa: SLF001 - its cache has no public name
+                request._json = await _parsed(shape, content)  # noqa: SLF001 - its cache has no public name
             return conditional(request, await inner(request))
 
         return handle

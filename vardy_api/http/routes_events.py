@@ -14,12 +14,25 @@ from vardy_api.http.problems import problem_responses
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=JsonRoute)
 
-_EXAMPLE = (
-    "retry: 1000\n\n"
-    "event: status\n"
-    'data: {"id":"1","type":"status","at":"2026-01-31T12:00:00Z","data":{"status":"QUEUED"}}\n'
-    "id: 1\n\n"
-)
+_EVENT = {
+    "type": "object",
+    "description": "One event of the stream.",
+    "properties": {
+        "id": {"type": "string", "description": "Its place; a stream is resumed after it."},
+        "event": {"type": "string", "description": "Its type."},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": {"$ref": "#/components/schemas/EventView"},
+        },
+    },
+    "required": ["id", "event", "data"],
+}
+_EXAMPLE = {
+    "id": "1",
+    "event": "status",
+    "data": '{"id":"1","type":"status","at":"2026-01-31T12:00:00Z","data":{"status":"QUEUED"}}',
+}
 
 
 @router.get(
@@ -30,7 +43,7 @@ _EXAMPLE = (
         200: {
             "description": "Server-sent events: each has its place as `id`, its type as `event`, and as `data` "
             "the JSON of an `EventView`. A comment line is a sign of life.",
-            "content": {MEDIA_TYPE: {"schema": {"type": "string"}, "example": _EXAMPLE}},
+            "content": {MEDIA_TYPE: {"schema": _EVENT, "example": _EXAMPLE}},
         },
         204: {"description": "Everything was told, and nothing more will be: do not connect again."},
         **problem_responses("job.not_found", "cursor.invalid"),

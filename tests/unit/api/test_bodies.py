@@ -65,6 +65,36 @@ def test_a_body_that_is_not_called_json_is_refused(http: httpx.Client, headers: 
     assert (answer.status_code, answer.json()["code"]) == (415, "request.media_type")
 
 
+@pytest.mark.parametrize(
+    ("fields", "at"),
+    [
+        ({"judge": 0}, "/judge"),
+        ({"judge": "true"}, "/judge"),
+        ({"execution_repairs": "1"}, "/execution_repairs"),
+        ({"execution_repairs": True}, "/execution_repairs"),
+        ({"execution_repairs": 1.5}, "/execution_repairs"),
+        ({"request": 1}, "/request"),
+        ({"limits": {"calls_max": "5"}}, "/limits/calls_max"),
+        ({"metadata": {"ticket": 4711}}, "/metadata/ticket"),
+        ({"user": {"id": "ana", "roles": "support"}}, "/user/roles"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_and_not_repeated(
+    http: httpx.Client, fields: dict[str, Any], at: str
+) -> None:
+    answer = http.post("/v1/run", json=run_body(**fields))
+    assert (answer.status_code, answer.json()["code"]) == (422, "request.invalid")
+    assert answer.json()["details"]["problems"][0]["at"] == at
+    assert "4711" not in answer.text
+
+
+def test_a_whole_number_may_have_a_fraction_of_nothing(api: ApiWorld, http: httpx.Client) -> None:
+    job_id = http.post("/v1/run", json=run_body(execution_repairs=2.0, limits={"calls_max": 5})).json()["id"]
+    record = api.store.get(job_id)
+    assert record is not None
+    assert record.submission.execution_repairs == 2
+
+
 def test_a_request_without_a_body_says_that_it_is_needed(http: httpx.Client) -> None:
     answer = http.post("/v1/run")
     assert (answer.status_code, answer.json()["code"]) == (422, "request.invalid")
