@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = {"litellm", "openai", "wasmtime", "quickjs_rs"}
 WORKER_ONLY = ("vardy_worker.stages", "vardy_worker.adapters", "vardy_worker.sandbox", "vardy_worker.pipeline",
                "vardy_worker.bootstrap", "vardy_worker.tasks", "vardy_worker.app")  # fmt: skip
@@ -24,11 +26,13 @@ print(json.dumps({"answers": answers, "modules": sorted(sys.modules)}))
 
 CLIENT = """
 import json, sys
-from vardy_api import Decision, Vardy
-Vardy("http://127.0.0.1:1", api_key="vk_x").close()
+from vardy_api import {client}, Decision, WaitTimeout
+{client}("http://127.0.0.1:1", api_key="vk_x")
 Decision(approve=True)
-print(json.dumps({"modules": sorted(sys.modules)}))
+print(json.dumps({{"modules": sorted(sys.modules)}}))
 """
+SERVER = {"celery", "kombu", "redis", "fastapi", "starlette", "uvicorn", "jsonschema", "structlog", "prometheus_client",
+          "typer", "yaml", "cel_expr_python", "tree_sitter", "limits"}  # fmt: skip
 
 
 def modules_after(code: str) -> set[str]:
@@ -47,7 +51,10 @@ def test_the_api_loads_neither_model_nor_sandbox_nor_the_companys_functions() ->
     assert not [name for name in modules if name.startswith(WORKER_ONLY)]
 
 
-def test_the_client_loads_no_server() -> None:
-    modules = modules_after(CLIENT)
-    assert "vardy_api.client" in modules
-    assert not modules & (HEAVY | {"celery", "kombu", "redis", "fastapi", "starlette", "uvicorn", "jsonschema"})
+@pytest.mark.parametrize("client", ["Vardy", "AsyncVardy"])
+def test_the_clients_load_no_server(client: str) -> None:
+    modules = modules_after(CLIENT.format(client=client))
+    assert "vardy_api.client_methods" in modules
+    assert not modules & (HEAVY | SERVER)
+    assert not [name for name in modules if name.startswith(("vardy_api.http", "vardy_api.operations", *WORKER_ONLY))]
+    assert ("asyncio" in modules) == (client == "AsyncVardy")
