@@ -17,6 +17,7 @@ from tests.support.waiting import at_rest, eventually
 from vardy_api.embedded import EmbeddedServer, free_port
 from vardy_api.processes import start_child
 from vardy_worker.contracts.status import Status
+from vardy_worker.store.keys import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -177,6 +178,19 @@ def test_an_expired_job_ends_the_stream(
         redis_world.forward(120)
         assert follower.rest() == []
     assert http.get(f"/v1/jobs/{job_id}/events").status_code == 404
+
+
+def test_a_store_that_lost_what_was_told_ends_the_stream_instead_of_telling_something_else(
+    live: LiveApi, http: httpx.Client, redis_world: RedisWorld
+) -> None:
+    job_id = live.job(RUNNING)
+    with following(http, job_id) as follower:
+        last = follower.take(2)[-1].id
+        redis_world.client.ltrim(Keys(redis_world.namespace).events(job_id), 0, -3)
+        live.tell(job_id, RUNNING, {"seq": 0})
+        assert follower.rest() == []
+    answer = http.get(f"/v1/jobs/{job_id}/events", headers={"Last-Event-ID": last})
+    assert (answer.status_code, answer.json()["code"]) == (422, "cursor.invalid")
 
 
 # --- ends that are not the job's ------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -31,7 +32,7 @@ TICKS_MAX = 3000
 
 STEPS = st.one_of(
     st.tuples(st.just("tell"), st.integers(1, 7)),
-    st.tuples(st.just("turn"), st.integers(1, 40)),
+    st.tuples(st.just("turn"), st.integers(1, 8) | st.integers(9, 60)),
     st.tuples(st.just("lose"), st.just(0)),
     st.tuples(st.just("deaf"), st.integers(0, 1)),
     st.tuples(st.just("away"), st.integers(0, 1)),
@@ -84,14 +85,17 @@ class PatchyStore:
 class Reader:
     """A client that connects again, behind the last event that it has, whenever its stream ended or was lost."""
 
-    def __init__(self, held: HeldRequests, job_id: str) -> None:
+    def __init__(self, held: HeldRequests, store: MemoryJobStore, job_id: str) -> None:
         self._held = held
+        self._store = store
         self._job_id = job_id
         self.read: list[Event] = []
         self.told_all = False
         self._connection: asyncio.Task[None] | None = None
 
     def connect(self) -> None:
+        if self._connection is not None and self._connection.done() and not self._connection.cancelled():
+            self._connection.result()
         if self._connection is None or self._connection.done():
             self._connection = asyncio.create_task(self._follow())
 
@@ -109,6 +113,9 @@ class Reader:
         self.told_all = stream is None
         if stream is not None:
             await stream.run(self._take)
+            now = self._store.look([self._job_id])[self._job_id]
+            assert now is not None
+            assert (now.is_over, now.events) == (True, len(self.read)), "nothing else ends a stream"
 
     async def _take(self, events: Sequence[Event]) -> None:
         for event in events:
@@ -117,11 +124,20 @@ class Reader:
             self.read.append(event)
 
 
-async def inline(act: Callable[..., Any], *args: Any, limiter: object = None) -> Any:
-    """Instead of a thread: only turns of the loop pass."""
-    del limiter
-    await asyncio.sleep(0)
-    return act(*args)
+def inline(delays: Sequence[int]) -> Callable[..., Any]:
+    """Instead of threads: of each call some turns of the loop pass before it, and some before its answer is there."""
+    turns = cycle(delays)
+
+    async def run(act: Callable[..., Any], *args: Any, limiter: object = None) -> Any:
+        del limiter
+        for _ in range(next(turns)):
+            await asyncio.sleep(0)
+        answer = act(*args)
+        for _ in range(next(turns)):
+            await asyncio.sleep(0)
+        return answer
+
+    return run
 
 
 class World:
@@ -136,7 +152,7 @@ class World:
         self.held = HeldRequests(jobs, reading, self.feed, lambda caller: caller)
         self.job_id = submitted(self.store, owner="shop").id
         self._change(Status.QUEUED, Status.RUNNING)
-        self.reader = Reader(self.held, self.job_id)
+        self.reader = Reader(self.held, self.store, self.job_id)
 
     def _change(self, before: Status, after: Status, *events: Event) -> None:
         changed = self.store.change(Change(self.job_id, frozenset({before}), after, events=events))
@@ -203,10 +219,41 @@ async def live(steps: Sequence[tuple[str, int]]) -> None:
     # What is patched holds for all examples.
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-@given(steps=st.lists(STEPS, max_size=25))
-def test_no_event_is_lost_or_told_twice(monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, int]]) -> None:
+@given(
+    steps=st.lists(STEPS, max_size=25),
+    delays=st.lists(st.integers(0, 9), min_size=2, max_size=7),
+    events_max=st.sampled_from([2, 100]),
+)
+def test_no_event_is_lost_or_told_twice(
+    monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, int]], delays: list[int], events_max: int
+) -> None:
+    run_sync = inline(delays)
     for module in ("batches", "held"):
-        monkeypatch.setattr(f"vardy_api.operations.{module}.run_sync", inline)
-    monkeypatch.setattr("vardy_api.operations.shared_reads.EVENTS_MAX", 3)
+        monkeypatch.setattr(f"vardy_api.operations.{module}.run_sync", run_sync)
+    monkeypatch.setattr("vardy_api.operations.shared_reads.EVENTS_MAX", events_max)
     monkeypatch.setattr("vardy_api.operations.event_stream.OUTAGE_PAUSE_SECONDS", 0)
     asyncio.run(live(steps))
+
+
+def test_a_stream_that_read_beyond_what_was_seen_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        world = World()
+        world.feed.deaf = True
+        events = world.patchy.events
+
+        def events_with_one_more(*args: Any, **how: Any) -> Sequence[Event]:
+            world.patchy.events = events  # type: ignore[method-assign] # once
+            world._change(Status.RUNNING, Status.RUNNING, Event(type="effect", at_ms=1))
+            return events(*args, **how)
+
+        world.patchy.events = events_with_one_more  # type: ignore[method-assign] # for the first read
+        world.reader.connect()
+        await world.take(("turn", 100))
+        world.reader.connect()
+        assert [event.id for event in world.reader.read] == ["1", "2", "3"]
+        assert len(world.held.streams) == 1
+        await world.end()
+
+    for module in ("batches", "held"):
+        monkeypatch.setattr(f"vardy_api.operations.{module}.run_sync", inline([0, 0]))
+    asyncio.run(scenario())
