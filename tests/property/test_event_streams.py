@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from vardy_worker.contracts.job import JobRecord
     from vardy_worker.ports import JobStore, Seen
+    from vardy_worker.ports.feed import Told
 
 RUNNING = frozenset({Status.RUNNING})
 TICKS_MAX = 3000
@@ -46,15 +47,15 @@ class PatchyFeed:
 
     def __init__(self, store: MemoryJobStore) -> None:
         self.deaf = False
-        self._told: Callable[[str | None], None] = lambda _: None
-        store.on_change(lambda job_id: None if self.deaf else self._told(job_id))
+        self._told: Told = lambda *_: None
+        store.on_change(lambda *changed: None if self.deaf else self._told(*changed))
 
-    def follow(self, told: Callable[[str | None], None]) -> None:
+    def follow(self, told: Told) -> None:
         self._told = told
 
     def look(self) -> None:
         """What a watch does by itself every few seconds."""
-        self._told(None)
+        self._told(None, None)
 
     async def aclose(self) -> None:
         return
