@@ -377,11 +377,12 @@ class Problem(Contract):
 
 
 class ProblemType(Contract):
-    """What a problem code means."""
+    """What a problem code means, and what helps."""
 
     code: str
     status: int
     title: str
+    help: str
 
 
 def summary_view(summary: JobSummary) -> SummaryView:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from vardy_api.http.problem_help import HELP
 from vardy_api.recipe_shapes import FieldDifference, RecipeDifference, RecipeList, RecipeView
 from vardy_api.rule_shapes import ReplayedPlan, ReplayedReason, RulesTestPage
 from vardy_api.shapes import (
@@ -358,7 +359,9 @@ def _administration_examples() -> dict[str, BaseModel]:
         ),
         "check_liveness": HealthView(ok=True),
         "check_readiness": HealthView(ok=True),
-        "read_problem_type": ProblemType(code="digest.mismatch", status=status, title=title),
+        "read_problem_type": ProblemType(
+            code="digest.mismatch", status=status, title=title, help=HELP["digest.mismatch"]
+        ),
     }
 
 

@@ -8,10 +8,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Request
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from vardy_api.http.answers import body
 from vardy_api.http.auth import UseCases, require_operator
+from vardy_api.http.pages import page, with_code
+from vardy_api.http.problem_help import HELP
 from vardy_api.http.problems import problem_responses
 from vardy_api.shapes import HealthView, ProblemType
 from vardy_worker.contracts.errors import PROBLEMS, RequestError
@@ -68,11 +70,14 @@ async def read_problem_type(
     if code not in PROBLEMS:
         raise RequestError(f"There is no problem type {code[:60]!r}.", code="request.not_found")
     status, title = PROBLEMS[code]
-    if "text/html" not in accept:
-        return body(ProblemType(code=code, status=status, title=title))
-    page = (
-        "<!doctype html><html lang=en><meta charset=utf-8>"
-        f"<title>{escape(code)}</title><h1>{escape(code)}</h1>"
-        f"<p>{escape(title)}. It is answered with HTTP status {status}.</p>"
+    varies = {"Vary": "Accept"}
+    if "text/html" not in accept.lower():
+        return body(ProblemType(code=code, status=status, title=title, help=HELP[code]), headers=varies)
+    content = (
+        f"<h1><code>{escape(code)}</code></h1><p>{escape(title)}. It is answered with the HTTP status {status}.</p>"
+        f"<h2>What helps</h2><p>{with_code(HELP[code])}</p>"
+        '<p>All routes: <a href="/docs">the reference</a>.</p>'
     )
-    return HTMLResponse(page)
+    shown = page(code, content)
+    shown.headers.update(varies)
+    return shown

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import logging
+import re
 import threading
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote
 
 import httpx
 import pytest
 
 from tests.support.api import BODY_BYTES_MAX, ApiWorld, approve, run_body
 from tests.support.factories import ANA, LEA, effect
+from vardy_api.http.problem_help import HELP
 from vardy_api.shapes import Problem
 from vardy_worker.contracts.errors import PROBLEMS, RecordTooNew, StoreUnavailable
 from vardy_worker.contracts.execution import Ref
@@ -256,10 +262,36 @@ def test_the_type_of_every_problem_has_a_page(api: ApiWorld, code: str) -> None:
         "code": code,
         "status": PROBLEMS[code][0],
         "title": PROBLEMS[code][1],
+        "help": HELP[code],
     }
-    page = http.get(f"/problems/{code}", headers={"Accept": "text/html"})
+    page = http.get(f"/problems/{code}", headers={"Accept": "text/html,*/*;q=0.8"})
     assert page.headers["content-type"].startswith("text/html")
-    assert PROBLEMS[code][1].partition("'")[0] in page.text
+    assert page.headers["vary"] == "Accept"
+    shown = unescape(re.sub(r"<[^>]+>", "", page.text))
+    assert PROBLEMS[code][1] in shown
+    assert HELP[code].replace("`", "") in shown
+
+
+def test_every_problem_says_what_helps_in_a_sentence() -> None:
+    assert HELP.keys() == PROBLEMS.keys()
+    assert all(re.fullmatch(r"[A-Z].*\.", text) for text in HELP.values())
+
+
+@pytest.mark.parametrize("code", ["<script>alert(1)</script>", "&lt;b&gt;", '"><img src=x>'])
+def test_the_page_of_no_problem_repeats_nothing_as_html(api: ApiWorld, code: str) -> None:
+    answer = api.http("").get(f"/problems/{quote(code, safe='')}", headers={"Accept": "text/html"})
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, answer.json()["code"]) == (404, "request.not_found")
+
+
+def test_pages_load_nothing_and_allow_their_own_style_alone(api: ApiWorld) -> None:
+    for path in ("/docs", "/problems/internal"):
+        page = api.http("").get(path, headers={"Accept": "text/html"})
+        [style] = re.findall(r"<style>(.*?)</style>", page.text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        policy = dict(part.split(" ", 1) for part in page.headers["content-security-policy"].split("; "))
+        assert (policy["default-src"], policy["style-src"]) == ("'none'", f"'sha256-{digest}'")
+        assert not re.search(r"<script|<link|src=|style=|\son[a-z]+=", page.text)
 
 
 def test_the_table_of_problems_in_the_documentation_is_the_one_of_the_code() -> None:
