@@ -13,6 +13,7 @@ from tests.support.worlds import DAY_MS, job_in, submitted
 from vardy_api.embedded import free_port
 from vardy_worker.contracts.audit import Action
 from vardy_worker.contracts.audit_chain import START
+from vardy_worker.contracts.erasure import ERASED
 from vardy_worker.contracts.errors import StoreUnavailable
 from vardy_worker.contracts.job import JudgeUsage, Usage
 from vardy_worker.contracts.quota import DAY_SECONDS, Quota, QuotaExceeded, QuotaOf, Quotas, Used
@@ -223,8 +224,10 @@ def test_a_change_that_writes_no_usage_or_less_of_it_counts_nothing(store: JobSt
     spend(store, job, usage(100, 0.5))
     store.change(Change(job.id, RUNNING, set={"output": 1}))
     spend(store, job, usage(60, 0.1))
-    spend(store, job, usage(110, 0.4))
-    assert key_used(store) == Used(jobs=1, tokens=110, cost_usd=0.5), "tokens and money each at their highest"
+    assert key_used(store) == Used(jobs=1, tokens=100, cost_usd=0.5)
+    spend(store, job, usage(110, 0.1))
+    spend(store, job, usage(90, 0.6))
+    assert key_used(store) == Used(jobs=1, tokens=110, cost_usd=0.6), "tokens and money each at their highest"
 
 
 def test_a_day_ends_at_midnight_and_the_next_begins_with_nothing(world: World) -> None:
@@ -348,6 +351,7 @@ def test_an_erased_job_counts_nothing_any_more(store: JobStore) -> None:
     store.erase(job.id, expect_version=cancelled.version, at_ms=NOW_MS)
     store.change(Change(job.id, frozenset({Status.CANCELLED}), set={"usage": usage(150)}))
     assert user_used(store).tokens == 100
+    assert store.used(QuotaOf.USER, ERASED) == Used()
 
 
 def _as_an_older_version_stored_it(redis_world: RedisWorld, job: JobRecord) -> None:

@@ -244,6 +244,12 @@ def test_all_that_a_job_took_is_counted_also_where_it_failed(parts: WorkerParts)
     assert used(parts) == Used(tokens=2 * CALL_TOKENS, cost_usd=1.0)
 
 
+def cancel_now(parts: WorkerParts, job: JobRecord) -> None:
+    change = cancel(parts.job(job.id), by="ana", now_ms=parts.clock.now_ms())
+    assert change is not None
+    parts.store.change(change)
+
+
 class Meanwhile(AnsweringModel):
     """A model during whose answer something happens."""
 
@@ -262,24 +268,28 @@ def test_what_a_call_took_during_which_its_job_was_cancelled_is_counted_once_it_
 ) -> None:
     job = job_under(parts, Quotas(), kind)
 
-    def cancelled() -> None:
-        change = cancel(parts.job(job.id), by="ana", now_ms=parts.clock.now_ms())
-        assert change is not None
-        parts.store.change(change)
-
-    sandbox = PlayedSandbox()
-    parts.runner(Meanwhile(cancelled, PROGRAM), sandbox).run(job.id)
+    parts.runner(Meanwhile(lambda: cancel_now(parts, job), PROGRAM), PlayedSandbox()).run(job.id)
     ended = parts.job(job.id)
     assert outcome(ended) == (Status.CANCELLED, "job.cancelled")
     assert (ended.usage.spent.tokens, used(parts)) == (CALL_TOKENS, Used(tokens=CALL_TOKENS, cost_usd=0.5))
 
 
-def test_a_worker_whose_job_is_another_ones_by_now_adds_nothing_to_it(parts: WorkerParts) -> None:
+@pytest.mark.parametrize("cancelled", [False, True])
+def test_a_worker_whose_job_is_another_ones_by_now_adds_nothing_to_it(parts: WorkerParts, cancelled: bool) -> None:
     job = job_under(parts, Quotas())
 
     def taken_over() -> None:
         parts.clock.forward(parts.settings.generate_lease_seconds + 1)
         parts.store.claim(job.id, expect=frozenset({Status.RUNNING}), to=Status.RUNNING, worker="w2", lease_ms=60_000)
+        if cancelled:
+            cancel_now(parts, job)
 
     parts.runner(Meanwhile(taken_over, PROGRAM), PlayedSandbox()).run(job.id)
-    assert (parts.job(job.id).usage, used(parts)) == (Usage(), Used(jobs=1))
+    assert (parts.job(job.id).usage, used(parts)) == (Usage(), Used(jobs=int(not cancelled)))
+
+
+def test_a_job_that_is_cancelled_while_its_program_runs_is_not_written_again(parts: WorkerParts) -> None:
+    job = job_under(parts, Quotas())
+    ended = run(parts, lambda _: cancel_now(parts, job), job=job)
+    assert (ended.status, ended.version) == (Status.CANCELLED, 5), "a claim, two stages, and the cancelling"
+    assert used(parts).tokens == CALL_TOKENS
