@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
+
+import pytest
 
 from tests.support.factories import StillClock, queued_job
 from vardy_api.operations.watching import JobWatch
+from vardy_worker.contracts.errors import StoreUnavailable
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import Change, Seen
 from vardy_worker.store.memory_jobs import MemoryJobStore
@@ -24,9 +27,12 @@ class Counted(MemoryJobStore):
     """A store that counts the looks at it."""
 
     looks = 0
+    fails = False
 
     def look(self, job_ids: Sequence[str]) -> Mapping[str, Seen | None]:
         self.looks += 1
+        if self.fails:
+            raise StoreUnavailable("away")
         return super().look(job_ids)
 
 
@@ -125,5 +131,37 @@ def test_who_watches_for_more_than_the_end_has_every_change_looked_at() -> None:
                     watched.until(lambda seen: seen is not None and seen.events > 1, SECONDS), SECONDS
                 )
         assert around.store.looks == 1
+
+    asyncio.run(scenario())
+
+
+def test_all_watched_jobs_are_looked_at_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vardy_api.operations.watching.LOOK_SECONDS", 0.01)
+
+    async def scenario() -> None:
+        around = Around()
+        with ExitStack() as watching:
+            watched = [watching.enter_context(around.watch.on(f"{around.job.id}{number}")) for number in range(300)]
+            await asyncio.gather(*(each.until(lambda seen: seen is None, SECONDS) for each in watched))
+            assert around.store.looks == 1
+            looked = around.store.looks
+            await watched[0].until(lambda _: around.store.looks > looked + 1, SECONDS)
+        rested = around.store.looks
+        await asyncio.sleep(0)
+        assert around.watch._timer is not None
+        assert around.watch._timer.cancelled(), "nobody watches, so nothing is looked at"
+        assert around.store.looks == rested
+
+    asyncio.run(scenario())
+
+
+def test_a_look_that_fails_is_told_to_all_who_wait() -> None:
+    async def scenario() -> None:
+        around = Around()
+        around.store.fails = True
+        async with around.poll() as polling:
+            around.feed.told(None, None)
+            with pytest.raises(StoreUnavailable):
+                await asyncio.wait_for(polling, SECONDS)
 
     asyncio.run(scenario())
