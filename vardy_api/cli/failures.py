@@ -48,7 +48,7 @@ _SAID = {
 EXPECTED = (CommandError, VardyError, typer.TyperException, typer.Abort, ValidationError)
 """Errors that have something to say to whoever called; any other is a fault of the command."""
 
-_GATEWAY_CODES = frozenset({"service.unavailable", "http.502", "http.503", "http.504"})
+_GATEWAY_CODES = frozenset({"service.unavailable", "service.busy", "http.502", "http.503", "http.504"})
 
 
 @dataclass(frozen=True, slots=True)
