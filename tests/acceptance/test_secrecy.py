@@ -100,6 +100,7 @@ REASON = "content qzx8reason of somebody"
 REQUEST = "content qzx8request in plain words"
 META = "content qzx8meta of a caller"
 SHOUTED = "content qzx8shouted at the console"
+IDEMPOTENCY_KEY = "content-qzx8idempotency-of-a-caller"
 REFUSED = "content qzx8refused by a function"
 
 
@@ -150,7 +151,8 @@ def discreet(vardy: Vardy) -> list[JobView]:
     denied = vardy.deny(sent, user=LEA, reason=REASON)
     failed = run(vardy, "refuse", "return await refuse({text: params.text});", text=REFUSED)
     assert (denied.status, failed.status) == (Status.POLICY_BLOCKED, Status.FUNCTION_ERROR)
-    return [denied, failed, vardy.run(REQUEST, user=ANA, timeout_seconds=SECONDS)]
+    asked = vardy.run(REQUEST, user=ANA, timeout_seconds=SECONDS, idempotency_key=IDEMPOTENCY_KEY)
+    return [denied, failed, asked]
 
 
 def test_the_contents_of_jobs_are_what_is_searched_for(discreet: list[JobView], careless: Deployment) -> None:
@@ -183,6 +185,8 @@ def test_nothing_is_given_away_to_those_who_may_not_see_it(
     answers.write_text("\n".join(seen), encoding="utf-8")
     contents = contents_in(careless.store_url, careless.namespace)
     assert leaks_in([answers], secrets=careless.secrets, contents=contents) == []
+    logs = sorted(careless.folder.glob("*.log"))
+    assert leaks_in(logs, secrets=(), contents=[IDEMPOTENCY_KEY]) == []
     assert careless.leaks() == []
     assert "request.invalid" in seen[-len(discreet) - 1]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
@@ -127,4 +128,7 @@ def test_no_answer_repeats_what_was_sent_as_a_key(api: Served, token: str) -> No
 
 
 def test_keys_have_the_form_that_the_documentation_gives_to_secret_scanners(token: str) -> None:
-    assert re.fullmatch(r"vk_[0-9A-HJKMNP-TV-Z]{26}_[A-Za-z0-9_-]{43}", token)
+    text = (Path(__file__).parents[2] / "docs" / "keys.md").read_text(encoding="utf-8")
+    (form,) = re.findall(r"^```text\n(vk_.+)\n```$", text, re.MULTILINE)
+    assert re.fullmatch(form, token)
+    assert re.search(form, f'curl -H "Authorization: Bearer {token}"')
