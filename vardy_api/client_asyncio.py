@@ -224,9 +224,11 @@ class _Line:
             return lost(error, self._url)
 
     async def close(self) -> None:
-        if self._messages is not None:
-            await self._messages.aclose()
-            self._messages = None
-        if self._response is not None:
-            await self._response.aclose()
-            self._response = None
+        messages, self._messages = self._messages, None
+        response, self._response = self._response, None
+        try:
+            if messages is not None:
+                await messages.aclose()
+        finally:
+            if response is not None:
+                await response.aclose()

@@ -58,6 +58,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 M = TypeVar("M", bound=BaseModel)
 
+JSON_LINES = "application/jsonl"
 PAGE_MAX = 200
 """The most items that the service puts on one page."""
 
@@ -402,6 +403,8 @@ def verify_audit(chain: str | None, *, cursor: str | None) -> Call[TrailCheckPag
 
 def _read_lines(reply: Reply) -> tuple[bytes, ...]:
     _refuse_redirect(reply)
+    if not reply.headers.get("content-type", "").startswith(JSON_LINES):
+        raise ClientError("The answer is no lines of JSON; is this address a Vardy API?", code="client.bad_answer")
     return tuple(reply.content.split(b"\n")[:-1])
 
 
@@ -418,7 +421,7 @@ def read_queues() -> Call[QueuesView]:
 
 def _read_health(reply: Reply) -> HealthView:
     if reply.status == 200:  # noqa: PLR2004 - HTTP's OK
-        return HealthView(ok=True)
+        return read_as(HealthView)(reply)
     try:
         detail = json.loads(reply.content)["detail"]
     except (ValueError, KeyError, TypeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, get_args
 
@@ -96,7 +97,7 @@ class EventFlows(WaitingFlows):
             if not isinstance(heard, Message):
                 break
             if heard.retry_ms is not None:
-                reader.pause_seconds = min(heard.retry_ms / 1000, RETRY_AFTER_SECONDS_MAX)
+                reader.pause_seconds = min(max(heard.retry_ms / 1000, 0.0), RETRY_AFTER_SECONDS_MAX)
             if not heard.data:
                 continue
             told = True
@@ -123,9 +124,9 @@ class EventFlows(WaitingFlows):
             msg = "The answer is not a stream of events; is this address a Vardy API of this version?"
             raise ClientError(msg, code="client.bad_answer")
         else:
-            said = retry_after(answer)
-            error = problem_error(calls.read_problem(answer), retry_after_seconds=said)
-            if isinstance(error, NotFound) and reader.was_there:
+            refused = problem_error(calls.read_problem(answer), retry_after_seconds=retry_after(answer))
+            error, said = refused, refused.retry_after_seconds
+            if isinstance(refused, NotFound) and reader.was_there:
                 return True
             if answer.status not in TRY_AGAIN_STATUSES or (said or 0) > RETRY_AFTER_SECONDS_MAX:
                 raise error
@@ -140,7 +141,7 @@ class EventFlows(WaitingFlows):
     def _told_late(self, reader: _Followed) -> Stream[EventView]:
         """The same where no open stream comes through: that of a settled job ends, so it does."""
         while True:
-            job = yield from self._wait(reader.job_id, float("inf"), None)
+            job = yield from self._wait(reader.job_id, math.inf, None)
             opened: Opened | Reply | Lost = yield Listen(
                 calls.read_events(reader.job_id, after=reader.place, follow=False)
             )

@@ -148,9 +148,7 @@ class Flows:
         self._asks = asks
         self._now = now
 
-    def _perform(
-        self, call: Call[T], *, until: float = math.inf, first: Reply | Lost | None = None, tries: int = TRIES_MAX
-    ) -> Flow[T]:
+    def _perform(self, call: Call[T], *, until: float = math.inf, first: Reply | Lost | None = None) -> Flow[T]:
         """Sends one call, again where that is safe and may help, and not after `until`.
 
         `first` is what came of it already.
@@ -171,10 +169,11 @@ class Flows:
                 return call.parse(result)
             else:
                 problem = calls.read_problem(result)
-                said = retry_after(result)
-                error = problem_error(problem, retry_after_seconds=said)
+                refused = problem_error(problem, retry_after_seconds=retry_after(result))
+                said = refused.retry_after_seconds
                 again = _pause_before_retry(call, result.status, problem.code, pause if said is None else said)
-            if again is None or attempt >= tries or self._now() + again > until:
+                error = refused
+            if again is None or attempt >= TRIES_MAX or self._now() + again > until:
                 raise error
             yield Pause(again)
 

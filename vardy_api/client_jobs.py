@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vardy_api import client_calls as calls
 from vardy_api.client_arguments import as_tuple, as_user, checked, job_filters, job_id_of, named
 from vardy_api.client_waiting import WaitingFlows, whole
-from vardy_api.shapes import WAIT_SECONDS_MAX, ExploreRequest, RunRequest
+from vardy_api.shapes import ExploreRequest, RunRequest
 from vardy_worker.contracts.job import JobKind, Mode
 
 if TYPE_CHECKING:
@@ -108,11 +108,9 @@ class JobFlows(WaitingFlows):
         plain = calls.submit(body, idempotency_key=idempotency_key or secrets.token_urlsafe(24))
         if not wait:
             return (yield from self._perform(plain))
-        began = self._now()
-        first = whole(WAIT_SECONDS_MAX if timeout_seconds is None else timeout_seconds)
-        job, _ = yield from self._held(calls.preferring_wait(plain, first), plain)
-        left = None if timeout_seconds is None else max(0.0, timeout_seconds - (self._now() - began))
-        return (yield from self._settled(job, timeout_seconds=left))
+        end = self._end(timeout_seconds)
+        job, _ = yield from self._held(calls.preferring_wait(plain, whole(end - self._now())), plain)
+        return (yield from self._settled(job, end, timeout_seconds))
 
     def get(self, job: JobView | str) -> Flow[JobView]:
         """The job as it is now."""
@@ -123,7 +121,7 @@ class JobFlows(WaitingFlows):
 
         Raises `WaitTimeout` when it has not settled in `timeout_seconds`; without them it waits for ever.
         """
-        return (yield from self._settled(job, timeout_seconds=timeout_seconds))
+        return (yield from self._settled(job, self._end(timeout_seconds), timeout_seconds))
 
     def list_jobs(
         self,

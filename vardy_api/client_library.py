@@ -121,5 +121,5 @@ class LibraryFlows(Flows):
         return (yield from self._perform(calls.read_queues()))
 
     def health(self) -> Flow[HealthView]:
-        """Whether the API is ready; raises only `Unreachable`."""
+        """Whether the API is ready; that it is not is an answer, and no exception."""
         return (yield from self._perform(calls.read_health()))

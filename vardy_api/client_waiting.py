@@ -25,9 +25,12 @@ CUT_SECONDS_MIN = 2.0
 class WaitingFlows(Flows):
     """Waits by long polls, and by shorter ones where something on the way cuts those."""
 
-    def _settled(self, job: JobView | str, *, timeout_seconds: float | None) -> Flow[JobView]:
+    def _end(self, timeout_seconds: float | None) -> float:
+        """When a wait that begins now is over."""
+        return math.inf if timeout_seconds is None else self._now() + timeout_seconds
+
+    def _settled(self, job: JobView | str, end: float, timeout_seconds: float | None) -> Flow[JobView]:
         """The job when it has settled; asks about each plan that comes back pending, once per digest."""
-        end = math.inf if timeout_seconds is None else self._now() + timeout_seconds
         asked: set[str] = set()
         while True:
             seen = yield from self._wait(job, end, timeout_seconds)
@@ -48,11 +51,10 @@ class WaitingFlows(Flows):
         """The job as it is, or when it has settled. Nobody is asked: somebody has just decided."""
         if not wait:
             return job
-        end = math.inf if timeout_seconds is None else self._now() + timeout_seconds
-        return (yield from self._wait(job, end, timeout_seconds))
+        return (yield from self._wait(job, self._end(timeout_seconds), timeout_seconds))
 
     def _wait(self, job: JobView | str, end: float, timeout_seconds: float | None) -> Flow[JobView]:
-        """Polls until the job has settled. Raises `WaitTimeout` at `end`."""
+        """Polls until the job has settled. Raises `WaitTimeout` at `end`, `timeout_seconds` after the wait began."""
         if not isinstance(job, str) and job.settled:
             return job
         job_id = job_id_of(job)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -194,6 +195,17 @@ def test_the_program_is_asked_about_every_plan_that_waits_once(api: ApiWorld, ki
     worker(api, lambda job_id: api.move(job_id, Status.COMMITTING, Status.SUCCESS))
     done = client_of(api, kind, on_approval=lambda _: Decision(approve=True, user="leo")).wait(job.id)
     assert done.status is Status.SUCCESS
+
+
+def test_a_coroutine_may_be_asked_about_a_plan(api: ApiWorld) -> None:
+    worker(api, lambda job_id: api.move(job_id, Status.COMMITTING, Status.SUCCESS))
+
+    async def on_approval(seen: JobView) -> Decision:
+        await asyncio.sleep(0)
+        return Decision(approve=seen.plan is not None, user=LEA)
+
+    vardy = client_of(api, Kind.ASYNC, on_approval=on_approval)
+    assert vardy.wait(api.job(Status.PENDING_APPROVAL).id).status is Status.SUCCESS
 
 
 def test_a_program_that_has_no_answer_leaves_the_job_pending(api: ApiWorld, kind: Kind) -> None:

@@ -98,6 +98,13 @@ def test_pauses_are_those_that_the_service_asks_for(kind: Kind) -> None:
     assert script.pauses == [2.5, 7.0]
 
 
+@pytest.mark.parametrize(("said", "pause"), [(b"-5", 0.0), (b"9999999", 30.0), (b"soon", 0.2)])
+def test_a_pause_that_makes_no_sense_is_bounded(kind: Kind, said: bytes, pause: float) -> None:
+    script = Script(stream(b"retry: " + said + b"\n\n", BROKEN), stream(told(1)), END)
+    assert heard(script, kind) == ["1"]
+    assert script.pauses == [pause]
+
+
 def test_a_stream_that_ends_without_a_word_is_not_opened_again_in_a_rush(kind: Kind) -> None:
     script = Script(stream(b": \n\n"), stream(), stream(told(1)), END)
     assert heard(script, kind) == ["1"]

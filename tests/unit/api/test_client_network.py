@@ -150,6 +150,14 @@ def test_a_service_that_asks_for_a_long_pause_is_not_waited_for(kind: Kind, code
     assert (len(script.requests), script.pauses) == (1, [])
 
 
+def test_details_say_when_to_come_again_where_something_on_the_way_took_the_header(kind: Kind) -> None:
+    body = {"type": "", "title": "", "status": 429, "detail": "No.", "code": "quota.exceeded"}
+    script = Script(httpx.Response(429, json=body | {"details": {"retry_after_seconds": 5000}}))
+    with pytest.raises(RateLimited) as raised:
+        script.client(kind).recipes()
+    assert (raised.value.retry_after_seconds, len(script.requests)) == (5000, 1)
+
+
 def test_a_service_that_is_always_busy_ends_in_the_error_that_says_when(kind: Kind) -> None:
     script = Script(problem("rate.limited", 429, **{"Retry-After": "2"}))
     with pytest.raises(RateLimited) as raised:
@@ -231,6 +239,7 @@ def test_a_wait_takes_no_longer_than_it_may(api: ApiWorld, kind: Kind) -> None:
     with pytest.raises(WaitTimeout) as raised:
         service.script.client(kind).wait("job_1", timeout_seconds=20)
     assert raised.value.job.status is Status.RUNNING
+    assert "after 20 s" in raised.value.message
     assert service.script.seconds == pytest.approx(20, abs=0.6)
 
 
@@ -272,6 +281,15 @@ def test_a_redirect_is_not_followed_since_the_key_would_go_with_it(kind: Kind) -
         assert raised.value.code == "client.redirect"
         assert "secret" not in raised.value.message
     assert len(script.requests) == 3
+
+
+def test_what_is_no_export_of_the_trail_and_no_health_is_said_to_be_none(kind: Kind) -> None:
+    for content in (b"<html>\nhello</html>\n", b"{}\n"):
+        vardy = Script(httpx.Response(200, content=content)).client(kind)
+        for call in (lambda vardy: list(vardy.export_audit()), lambda vardy: vardy.health()):
+            with pytest.raises(ClientError) as raised:
+                call(vardy)
+            assert raised.value.code == "client.bad_answer"
 
 
 def test_fields_that_a_newer_service_added_are_left_out(api: ApiWorld, kind: Kind, vardy: Vardy) -> None:
