@@ -14,7 +14,10 @@ from tests.support.deployment import KEY, ROOT, VARDY, Deployment, running
 from tests.support.scripts import Script, program
 from tests.support.terminal import Terminal
 from tests.support.waiting import eventually
+from vardy_api.client import Vardy
+from vardy_api.client_errors import RateLimited
 from vardy_worker.contracts.job import JobKind
+from vardy_worker.contracts.quota import Used
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import User
 from vardy_worker.demo.database import Database
@@ -24,7 +27,6 @@ from vardy_worker.demo.scripted import ScriptedModel
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from vardy_api.client import Vardy
     from vardy_api.embedded import EmbeddedServer
 
 ANA = User(id="ana", roles=("support",))
@@ -198,3 +200,23 @@ def test_the_guides_example_does_what_it_says(deployment: Deployment) -> None:
     assert lines[0] == "SUCCESS"
     assert lines[1].startswith("Rui Madeira has 2 open tickets")
     assert [line[:2] for line in lines[-2:]] == ["1 ", "2 "]
+
+
+def test_a_spent_up_day_ends_an_explore_between_two_rounds_and_takes_no_other(
+    exploring: Deployment, script: Script
+) -> None:
+    question = "how many customers are there today?"
+    script.teach(question, CITIES, "There are 14.")
+    with exploring.client() as operator:
+        made = operator.create_key(["submit", "read"], name="spender", quota={"tokens_per_day": 1})
+        with Vardy(exploring.url, api_key=made.key) as vardy:
+            job = vardy.explore(question, user=ANA, wait=True, timeout_seconds=SECONDS)
+            assert (job.status, job.error and job.error.code) == (Status.GENERATION_ERROR, "generation.quota")
+            assert [each.summary for each in job.rounds] == [{"customers": 14}]
+            assert script.asked(question) == 1
+            with pytest.raises(RateLimited) as refused:
+                vardy.explore(question, user=ANA, wait=False)
+            assert (refused.value.code, refused.value.details["of"]) == ("quota.exceeded", "key")
+            spent = job.usage.prompt_tokens + job.usage.completion_tokens
+            [share, *_] = vardy.usage().items
+            assert share.used == Used(tokens=spent, cost_usd=job.usage.cost_usd)
