@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from typing import TYPE_CHECKING
 
@@ -62,7 +63,9 @@ def serve(settings: Settings, *, host: str | None = None, port: int | None = Non
     host = host or settings.api_host
     if not is_loopback(host) and not settings.trusted_proxies:
         log.warning("api.no_proxy", host=host)
-    api = build_api(settings)
+    # A full collection of garbage would look at everything that libraries made, which stops the process for a
+    # tenth of a second: longer than the answer may take that waits for it.
+    api = build_api(settings, loaded=gc.freeze)
     config = ServerConfig(
         api,
         limits=ConnectionLimits(connections_max=connections_max),

@@ -29,7 +29,7 @@ from vardy_worker.store.redis_presence import RedisPresence
 from vardy_worker.store.redis_rates import RedisRates
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from fastapi import FastAPI
 
@@ -40,12 +40,13 @@ if TYPE_CHECKING:
 log = get_logger(__name__)
 
 
-def build_api(settings: Settings) -> Api:
+def build_api(settings: Settings, *, loaded: Callable[[], None] = lambda: None) -> Api:
     """The API over Redis and Celery. Applies `VARDY_RULES` if it differs from the active rules.
 
     Raises `SettingsError` for a missing setting, a rules file that is not valid, or rules
     that cannot be stored because Redis cannot be reached. Without `VARDY_RULES` it starts
-    whether or not Redis is there, and is not ready until it is.
+    whether or not Redis is there, and is not ready until it is. `loaded` is called in a
+    thread, once every library that serving needs is loaded.
     """
     settings.need("redis_url")
     client = connect(settings.redis_url, socket_timeout_seconds=settings.redis_timeout_seconds, hasty=True)
@@ -72,7 +73,7 @@ def build_api(settings: Settings) -> Api:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         if isinstance(app, Api):
             app.began(asyncio.get_running_loop())
-        loading = threading.Thread(target=_begin, args=(operations, queue), name="vardy-begin")
+        loading = threading.Thread(target=_begin, args=(operations, queue, loaded), name="vardy-begin")
         loading.start()
         yield
         operations.held.stop()
@@ -90,9 +91,10 @@ def build_api(settings: Settings) -> Api:
     )
 
 
-def _begin(operations: Operations, queue: LateQueue) -> None:
+def _begin(operations: Operations, queue: LateQueue, loaded: Callable[[], None]) -> None:
     """What need not be waited for before serving."""
     queue.load()
+    loaded()
     try:
         operations.service.ping()
     except StoreUnavailable as error:
