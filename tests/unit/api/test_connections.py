@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import socket
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
@@ -186,6 +187,16 @@ def test_refusals_are_counted_by_code(server: Served) -> None:
     before = counted()
     refused(server, b"\r\r\n\n", status=400, code="request.framing")
     assert counted() == before + 1
+
+
+def test_what_strangers_send_fills_no_log(server: Served, caplog: pytest.LogCaptureFixture) -> None:
+    upgrade = b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n"
+    with caplog.at_level(logging.INFO):
+        for sent in (upgrade, b"not_to_be_repeated\r\n\r\n", b"GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n"):
+            with wire(server.url) as connection:
+                connection.send(sent)
+                connection.answer()
+    assert [record.getMessage() for record in caplog.records if not record.name.startswith("httpx")] == []
 
 
 # --- time ------------------------------------------------------------------------------------------------
