@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from enum import Enum
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import BaseModel
 
 from tests.support.audit import actions, check, entries, note
 from tests.support.factories import NOW_MS, effect, plan, policy, queued_job
+from tests.support.stored import everything_stored
 from tests.support.worlds import RedisWorld, World, job_in
 from vardy_worker.contracts.audit import Action
 from vardy_worker.contracts.base import sha256_text
@@ -34,8 +35,6 @@ from vardy_worker.ports import Change, Changed, Conflict, IdempotencyClaim, JobS
 from vardy_worker.store.redis_audit import AuditWriter
 
 if TYPE_CHECKING:
-    from redis import Redis
-
     from vardy_worker.contracts.job import JobRecord
 
 MARKER = "mk7q"
@@ -203,23 +202,10 @@ def test_nothing_of_the_contents_is_told_any_more(world: World) -> None:
     assert MARKER not in told(world, job)
 
 
-def _stored(client: Redis, key: bytes) -> object:
-    kind = cast("bytes", client.type(key)).decode()
-    readers: dict[str, Any] = {
-        "string": client.get,
-        "hash": client.hgetall,
-        "list": lambda name: client.lrange(name, 0, -1),
-        "set": client.smembers,
-        "zset": lambda name: client.zrange(name, 0, -1, withscores=True),
-        "stream": client.xrange,
-    }
-    return readers[kind](key)
-
-
 def holders(world: RedisWorld) -> set[str]:
     """Names of the keys whose name or value has the marker."""
-    everything = {key: repr(_stored(world.client, key)) for key in world.client.scan_iter(f"{world.namespace}:*")}
-    return {key.decode() for key, value in everything.items() if MARKER in key.decode() + value}
+    everything = everything_stored(world.client, world.namespace)
+    return {key for key, value in everything.items() if MARKER in key + value}
 
 
 def test_no_key_of_the_server_holds_any_of_it(redis_world: RedisWorld) -> None:
@@ -354,9 +340,9 @@ def test_no_part_of_an_expired_job_is_left(redis_world: RedisWorld) -> None:
     erase(redis_world, job)
     redis_world.forward(1001)
     redis_world.store.rebuild_due(grace_ms=0)
-    left = {key.decode() for key in redis_world.client.scan_iter(f"{redis_world.namespace}:*")}
+    left = everything_stored(redis_world.client, redis_world.namespace)
     assert {key for key in left if job.id in key} <= {f"{redis_world.namespace}:audit:chain:{job.id}"}
-    stored = repr([_stored(redis_world.client, key.encode()) for key in left if ":audit:" not in key])
+    stored = repr([value for key, value in left.items() if ":audit:" not in key])
     assert stored.count(job.id) == 1, "only its Idempotency-Key names it"
 
 

@@ -209,6 +209,7 @@ class Deployment:
             check=False,
             stdin=subprocess.DEVNULL,
         )
+        assert not any(secret in done.stderr for secret in self.secrets), "a secret in an error message"
         assert not check or done.returncode == 0, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 
