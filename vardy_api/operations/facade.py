@@ -119,7 +119,9 @@ def make_operations(ports: Ports, settings: Settings) -> Operations:
             ports.documents, catalogue, jobs, ports.clock, program_bytes_max=settings.limits.program_bytes_max
         ),
         rules=RuleOperations(ports.documents, ports.engine, catalogue, ports.clock),
-        rule_tests=RuleTestOperations(ports.store, jobs, ports.engine, catalogue, four_eyes=settings.four_eyes),
+        rule_tests=RuleTestOperations(
+            ports.store, jobs, ports.engine, catalogue, ports.clock, four_eyes=settings.four_eyes
+        ),
         catalogue=catalogue,
         prompts=PromptOperations(catalogue, settings.limits),
         authentication=authentication,

@@ -15,7 +15,7 @@ from vardy_worker.rules.replay import compare, differing, gone, renewed
 from vardy_worker.verbs.shared import plan_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from vardy_api.operations.caller import Caller
     from vardy_api.operations.catalogue import CatalogueReader
@@ -24,23 +24,36 @@ if TYPE_CHECKING:
     from vardy_worker.contracts.functions import Catalogue
     from vardy_worker.contracts.job import JobPage, JobRecord
     from vardy_worker.contracts.policy import EffectVerdict, PolicyResult, RuleSet
-    from vardy_worker.ports import JobStore, RuleEngine
+    from vardy_worker.ports import Clock, JobStore, RuleEngine
+
+SECONDS_MAX = 5.0
+"""Then the page ends, and the next request goes on: no one request keeps a thread for all there is."""
+STEP_JOBS = 5
+"""Jobs between two looks at the clock."""
 
 
 class RuleTestOperations:
     """The use case of those who change rules and want to know first what that does."""
 
     def __init__(
-        self, store: JobStore, jobs: JobOperations, engine: RuleEngine, catalogue: CatalogueReader, *, four_eyes: bool
+        self,
+        store: JobStore,
+        jobs: JobOperations,
+        engine: RuleEngine,
+        catalogue: CatalogueReader,
+        clock: Clock,
+        *,
+        four_eyes: bool,
     ) -> None:
         self._store = store
         self._jobs = jobs
         self._engine = engine
         self._catalogue = catalogue
+        self._clock = clock
         self._four_eyes = four_eyes
 
     def test(self, caller: Caller, request: RulesTest) -> RulesTestPage:
-        """One page of the visible plans under the rules of the request.
+        """One page of the visible plans under the rules of the request; a short one where they take long.
 
         The plans are evaluated with the functions, and the totals of each user, as they are now.
         Raises `auth.scope`, `RulesError` with every problem, `job.not_found`, `plan.none`,
@@ -49,20 +62,32 @@ class RuleTestOperations:
         caller.need(Scope.READ, Scope.DECIDE, Scope.OPERATE, Scope.ADMIN)
         catalogue = self._catalogue.current()
         rules = self._engine.load(request.text, catalogue)
-        found, following = self._find(caller, request)
         tally = _Tally(rules)
-        items = tuple(self._replay(job, rules, catalogue, tally) for job in found)
+        items: list[ReplayedPlan] = []
+        following: str | None = None
+        began = self._clock.monotonic()
+        for found, following in self._find(caller, request):  # noqa: B007 - the last one is the answer's
+            items += [self._replay(job, rules, catalogue, tally) for job in found]
+            if self._clock.monotonic() - began >= SECONDS_MAX:
+                break
         return RulesTestPage(
-            digest=rules.digest, items=items, matched=tally.matched, failed=tally.failed, next=following
+            digest=rules.digest, items=tuple(items), matched=tally.matched, failed=tally.failed, next=following
         )
 
-    def _find(self, caller: Caller, request: RulesTest) -> tuple[Sequence[JobRecord], str | None]:
+    def _find(self, caller: Caller, request: RulesTest) -> Iterator[tuple[Sequence[JobRecord], str | None]]:
+        """The plans in steps, each with the cursor behind it."""
         if request.job is not None:
             job = self._jobs.find(caller, request.job)
             plan_of(job)
-            return (job,), None
-        page = self._jobs.list(caller, _filter(request), cursor=request.cursor, limit=request.limit)
-        return self._planned(page), page.next
+            yield (job,), None
+            return
+        left, following = request.limit, request.cursor
+        while left:
+            page = self._jobs.list(caller, _filter(request), cursor=following, limit=min(left, STEP_JOBS))
+            left, following = left - len(page.items), page.next
+            yield self._planned(page), following
+            if following is None:
+                return
 
     def _planned(self, page: JobPage) -> Sequence[JobRecord]:
         """The records of a page's jobs that made a plan. Those that are gone by now made none."""

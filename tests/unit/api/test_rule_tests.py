@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.factories import effect, policy
+from vardy_api.operations.rule_tests import STEP_JOBS
 from vardy_worker.contracts.policy import ApprovalNeed, Verdict
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import Scope
+from vardy_worker.rules import CelRules
 
 if TYPE_CHECKING:
     import httpx
 
     from tests.support.api import ApiWorld
     from vardy_worker.contracts.job import JobRecord
+    from vardy_worker.contracts.policy import PolicyResult
 
 CEILING = """\
 default: allow
@@ -115,6 +118,29 @@ def test_pages_follow_the_filters_and_leave_out_jobs_without_a_plan(api: ApiWorl
     assert found == jobs[::-1]
     assert tried(http, user="nobody")["items"] == []
     assert tried(http, status=["PARTIAL"])["items"] == []
+
+
+def test_a_page_that_takes_long_ends_early_and_the_next_one_goes_on(
+    api: ApiWorld, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each plan takes two seconds here; a step is five jobs, so that a page ends after its first."""
+    jobs = [planned(api, number).id for number in range(STEP_JOBS * 2 + 1)]
+    evaluate = CelRules.evaluate
+
+    def slow(*args: Any) -> PolicyResult:
+        api.clock.forward(2)
+        return evaluate(*args)
+
+    monkeypatch.setattr(CelRules, "evaluate", slow)
+    pages, cursor = [], None
+    while True:
+        page = tried(http, limit=100, **({"cursor": cursor} if cursor else {}))
+        pages.append([item["job"] for item in page["items"]])
+        cursor = page["next"]
+        if cursor is None:
+            break
+    assert [len(page) for page in pages] == [STEP_JOBS, STEP_JOBS, 1]
+    assert sorted(job for page in pages for job in page) == sorted(jobs)
 
 
 def test_a_plan_whose_function_is_gone_is_named_and_not_judged(api: ApiWorld, http: httpx.Client) -> None:

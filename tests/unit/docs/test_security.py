@@ -11,6 +11,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from vardy_api.http import framing, json_body, middleware, server
+from vardy_api.operations import audit, rule_tests
 from vardy_api.shapes import MODEL_TEXT_MAX, WAIT_SECONDS_MAX
 from vardy_worker.contracts.errors import PROBLEMS
 from vardy_worker.contracts.limits import Limits
@@ -80,6 +81,8 @@ LIMITS = dict(
         ),
         ("time that an idle connection stays open", f"{server.KEEP_ALIVE_SECONDS} s"),
         ("time that a request may be held back to wait", f"{WAIT_SECONDS_MAX} s"),
+        ("time of one page of rules tried over plans", f"{rule_tests.SECONDS_MAX:g} s"),
+        ("entries of the audit trail checked for one page", f"{audit.CHECK_ENTRIES_MAX:,}"),
         ("connections to one process", f"({Settings.model_fields['connections_max'].default:,})"),
         ("time that Redis may take", f"({Settings.model_fields['redis_timeout_seconds'].default:g})"),
     ],
