@@ -91,6 +91,25 @@ def test_events_are_told_once_wherever_the_connection_breaks(api: ApiWorld, rela
             assert [event.id for event in vardy.events(job.id)] == whole, cut
 
 
+def test_events_go_on_when_the_service_comes_back(api: ApiWorld, relay: Relay) -> None:
+    job = api.job(Status.RUNNING)
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 4:
+            api.move(job.id, Status.RUNNING, Status.SUCCESS)
+            relay.restore()
+
+    with Vardy(f"http://127.0.0.1:{relay.port}", api_key=api.token(), pause=pause) as vardy:
+        events = vardy.events(job.id)
+        told = [next(events).data["status"] for _ in range(2)]
+        relay.refuse()
+        told += [event.data["status"] for event in events]
+    assert told == ["QUEUED", "RUNNING", "SUCCESS"]
+    assert pauses == [1.0, 0.4, 0.8, 1.6]
+
+
 def test_a_submission_is_one_job_wherever_its_answer_breaks(api: ApiWorld, relay: Relay, kind: Kind) -> None:
     key = api.token(owner=f"cut {kind}")
     url = f"http://127.0.0.1:{relay.port}"
