@@ -15,6 +15,7 @@ from tests.support.api import ApiWorld, run_body
 from tests.support.factories import ANA
 from tests.support.recipes import SOURCE
 from tests.support.serving import served
+from tests.support.waiting import eventually
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import Scope
 
@@ -76,6 +77,13 @@ def test_a_connection_goes_on_after_head(wire: httpx.Client) -> None:
         content = answer.read()
         assert (answer.status, bool(content)) == (200, method == "GET")
     connection.close()
+
+
+def test_head_of_a_stream_does_not_hold_it_open(world: ApiWorld, wire: httpx.Client) -> None:
+    answer = wire.head(f"/v1/jobs/{world.job(Status.RUNNING).id}/events")
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert eventually(lambda: not world.operations.held.streams)
 
 
 def test_head_is_measured_as_the_route_that_it_asks(world: ApiWorld, wire: httpx.Client) -> None:
