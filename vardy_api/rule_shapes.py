@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, model_validator
 
+from vardy_api.shapes import AskedTime
 from vardy_worker.contracts.base import Contract
 from vardy_worker.contracts.job import JobKind
 from vardy_worker.contracts.policy import ApprovalNeed, PlanChange, Verdict
@@ -29,7 +30,7 @@ class RulesTest(Contract):
     kind: JobKind | None = None
     user: str | None = None
     recipe: str | None = None
-    created_after: datetime | None = None
+    created_after: AskedTime | None = None
     cursor: str | None = None
     limit: int = Field(50, ge=1, le=PAGE_JOBS_MAX, description="jobs to look at; those without a plan are left out")
 

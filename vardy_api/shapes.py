@@ -5,10 +5,11 @@ The job is `vardy_worker.contracts.view.JobView`. Nothing here loads a server or
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from vardy_worker.contracts.audit_chain import BrokenEntry
 from vardy_worker.contracts.base import Contract, JsonObject, JsonValue
@@ -36,6 +37,19 @@ WAIT_SECONDS_MAX = 60
 
 Via = Literal["api", "cli"]
 """Where a request comes from."""
+
+
+def _written_time(value: object) -> object:
+    """Raises `ValueError` for a number, which would be taken for seconds since 1970, or milliseconds, by its size."""
+    if isinstance(value, datetime) or (isinstance(value, str) and _DATED.match(value)):
+        return value
+    msg = "a time is written as ISO 8601, such as 2026-01-31T12:00:00Z"
+    raise ValueError(msg)
+
+
+_DATED: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+AskedTime = Annotated[datetime, BeforeValidator(_written_time)]
+"""A time that something is looked for by; one without an offset is UTC."""
 
 
 class RunRequest(Submission):

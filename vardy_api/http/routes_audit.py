@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query
@@ -14,7 +13,7 @@ from vardy_api.http.auth import Authenticated, UseCases
 from vardy_api.http.json_body import JsonRoute
 from vardy_api.http.paging import LIMIT_DEFAULT, Cursor, PageLimit
 from vardy_api.http.problems import problem_responses
-from vardy_api.shapes import TrailCheckPage
+from vardy_api.shapes import AskedTime, TrailCheckPage
 from vardy_worker.contracts.audit import Action, AuditFilter, AuditPage
 from vardy_worker.contracts.audit_chain import parse_entry
 from vardy_worker.contracts.errors import RequestError
@@ -43,8 +42,8 @@ def list_audit(
     chain: ChainName = None,
     by: Annotated[str | None, Query(max_length=200, description="Id of the person, or `vardy`.")] = None,
     action: Annotated[Action | None, Query(description="What was done.")] = None,
-    after: Annotated[datetime | None, Query(description="ISO 8601; without an offset it is UTC.")] = None,
-    before: Annotated[datetime | None, Query(description="The same.")] = None,
+    after: Annotated[AskedTime | None, Query(description="ISO 8601; without an offset it is UTC.")] = None,
+    before: Annotated[AskedTime | None, Query(description="The same.")] = None,
     cursor: Cursor = None,
     limit: PageLimit = LIMIT_DEFAULT,
 ) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -14,7 +13,15 @@ from vardy_api.http.json_body import JsonRoute
 from vardy_api.http.leaving import while_connected
 from vardy_api.http.paging import LIMIT_DEFAULT, Cursor, PageLimit
 from vardy_api.http.problems import problem_responses
-from vardy_api.shapes import WAIT_SECONDS_MAX, AttemptsView, ConsoleView, JournalView, SummaryPage, summary_view
+from vardy_api.shapes import (
+    WAIT_SECONDS_MAX,
+    AskedTime,
+    AttemptsView,
+    ConsoleView,
+    JournalView,
+    SummaryPage,
+    summary_view,
+)
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.job import JobFilter, JobKind
 from vardy_worker.contracts.status import Status
@@ -39,7 +46,7 @@ def list_jobs(
     kind: Annotated[JobKind | None, Query(description="Runs or explores alone.")] = None,
     user: Annotated[str | None, Query(max_length=200, description="Id of the person a job is for.")] = None,
     recipe: Annotated[str | None, Query(max_length=63, description="Name of the recipe that a job ran.")] = None,
-    created_after: Annotated[datetime | None, Query(description="ISO 8601; without an offset it is UTC.")] = None,
+    created_after: Annotated[AskedTime | None, Query(description="ISO 8601; without an offset it is UTC.")] = None,
     cursor: Cursor = None,
     limit: PageLimit = LIMIT_DEFAULT,
 ) -> Response:

@@ -180,6 +180,26 @@ def test_health_routes_pass_over_what_a_probe_adds(wire: httpx.Client) -> None:
     assert wire.get("/livez?from=probe").status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/v1/jobs?created_after={}", "/v1/audit?after={}", "/v1/audit?before={}"])
+@pytest.mark.parametrize(
+    ("time", "status"),
+    [
+        ("2026-01-31T12:00:00Z", 200),
+        ("2026-01-31T12:00:00.5%2B02:00", 200),
+        ("2026-01-31T12:00", 200),
+        ("2026-01-31", 200),
+        ("0.5", 422),
+        ("1769860800", 422),
+        ("-1", 422),
+        ("yesterday", 422),
+        ("2026-02-30T00:00:00Z", 422),
+        ("", 422),
+    ],
+)
+def test_a_time_is_iso_8601_and_no_number(wire: httpx.Client, path: str, time: str, status: int) -> None:
+    assert wire.get(path.format(time)).status_code == status
+
+
 # --- who calls comes first ------------------------------------------------------------------
 
 
