@@ -13,6 +13,7 @@ from vardy_api.client_flows import (
     PAUSE_SECONDS,
     RETRY_AFTER_SECONDS_MAX,
     TRY_AGAIN_STATUSES,
+    WAITING_PAUSE_SECONDS,
     Ended,
     Flow,
     Hear,
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from vardy_api.client_calls import Reply
     from vardy_worker.contracts.view import JobView
 
-RECONNECTS_MAX = 8
-"""How often a stream is opened in vain, one after another, before the service counts as unreachable."""
-RECONNECT_SECONDS_MAX = 8.0
 EMPTY_STREAM_SECONDS = 1.0
 """Between streams that end without having told anything."""
 LOOK_SECONDS = 5.0
@@ -131,11 +129,12 @@ class EventFlows(WaitingFlows):
             if answer.status not in TRY_AGAIN_STATUSES or (said or 0) > RETRY_AFTER_SECONDS_MAX:
                 raise error
             reader.unheard = answer.status == GATEWAY_TIMEOUT
-        reader.failures += 1
-        if reader.failures >= RECONNECTS_MAX:
+        if reader.failures >= len(WAITING_PAUSE_SECONDS):
             raise error
+        pause = WAITING_PAUSE_SECONDS[reader.failures]
+        reader.failures += 1
         if not reader.unheard:
-            yield Pause(min(PAUSE_SECONDS[0] * 2**reader.failures, RECONNECT_SECONDS_MAX) if said is None else said)
+            yield Pause(pause if said is None else said)
         return False
 
     def _told_late(self, reader: _Followed) -> Stream[EventView]:

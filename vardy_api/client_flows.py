@@ -7,7 +7,7 @@ blocks, `AsyncVardy` awaits them. A flow knows no network, and no clock but the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from vardy_api.client_calls import Call, Reply
     from vardy_worker.contracts.view import JobView
 
-TRIES_MAX = 5
-"""How often one request is sent at the most."""
 PAUSE_SECONDS = (0.2, 0.5, 1.0, 2.0)
-"""Between the tries, unless the service says how long (`Retry-After`)."""
+"""Between the tries of a request, unless the service says how long (`Retry-After`)."""
+WAITING_PAUSE_SECONDS = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
+"""The same for who waits for a job anyway: a service that is started anew ends no wait."""
 RETRY_AFTER_SECONDS_MAX = 30.0
 """A service that asks for a longer pause is not tried again: the caller is told."""
 RETRYING_SECONDS_MAX = 120.0
@@ -148,7 +148,14 @@ class Flows:
         self._asks = asks
         self._now = now
 
-    def _perform(self, call: Call[T], *, until: float = math.inf, first: Reply | Lost | None = None) -> Flow[T]:
+    def _perform(
+        self,
+        call: Call[T],
+        *,
+        until: float = math.inf,
+        first: Reply | Lost | None = None,
+        pauses: Sequence[float] = PAUSE_SECONDS,
+    ) -> Flow[T]:
         """Sends one call, again where that is safe and may help, and not after `until`.
 
         `first` is what came of it already.
@@ -159,7 +166,7 @@ class Flows:
             result: Reply | Lost = (yield Send(call)) if first is None else first
             first = None
             attempt += 1
-            pause = PAUSE_SECONDS[min(attempt, len(PAUSE_SECONDS)) - 1]
+            pause = pauses[min(attempt, len(pauses)) - 1]
             again: float | None
             error: Exception
             if isinstance(result, Lost):
@@ -173,19 +180,21 @@ class Flows:
                 said = refused.retry_after_seconds
                 again = _pause_before_retry(call, result.status, problem.code, pause if said is None else said)
                 error = refused
-            if again is None or attempt >= TRIES_MAX or self._now() + again > until:
+            if again is None or attempt > len(pauses) or self._now() + again > until:
                 raise error
             yield Pause(again)
 
-    def _held(self, held: Call[T], plain: Call[T], *, until: float = math.inf) -> Flow[tuple[T, bool]]:
+    def _held(
+        self, held: Call[T], plain: Call[T], *, until: float = math.inf, pauses: Sequence[float] = PAUSE_SECONDS
+    ) -> Flow[tuple[T, bool]]:
         """Sends a request whose answer is held back; where something on the way cuts that, the plain one instead.
 
         The result says whether it was cut.
         """
         result: Reply | Lost = yield Send(held)
         if isinstance(result, Lost) or result.status in CUT_STATUSES:
-            return (yield from self._perform(plain, until=until)), True
-        return (yield from self._perform(held, until=until, first=result)), False
+            return (yield from self._perform(plain, until=until, pauses=pauses)), True
+        return (yield from self._perform(held, until=until, first=result, pauses=pauses)), False
 
     def _every_page(self, call: Callable[[str | None], Call[Page[T]]]) -> Stream[T]:
         """All items of a listing, page by page; `call` makes the request for a cursor."""

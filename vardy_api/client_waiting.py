@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vardy_api import client_calls as calls
 from vardy_api.client_arguments import as_user, checked, job_id_of
 from vardy_api.client_errors import WaitTimeout
-from vardy_api.client_flows import Ask, Decision, Flow, Flows, Pause
+from vardy_api.client_flows import WAITING_PAUSE_SECONDS, Ask, Decision, Flow, Flows, Pause
 from vardy_api.shapes import WAIT_SECONDS_MAX, DecisionRequest
 from vardy_worker.contracts.decision import Choice
 from vardy_worker.contracts.status import Status
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 HELD_SECONDS_MIN = 0.5
 """A long poll answered sooner, and unsettled, was not held back: then the client pauses itself."""
+OUTAGE_SECONDS_MIN = 4.0
+"""A service that is away for less is waited for, whenever the wait ends."""
 CUT_SECONDS_MIN = 2.0
 """A request that broke sooner was not cut for being held; the service may only be restarting."""
 
@@ -63,7 +65,12 @@ class WaitingFlows(Flows):
             began = self._now()
             wait = whole(min(held, end - began))
             plain = calls.read_job(job_id)
-            seen, cut = yield from self._held(calls.read_job(job_id, wait_seconds=wait), plain, until=end)
+            seen, cut = yield from self._held(
+                calls.read_job(job_id, wait_seconds=wait),
+                plain,
+                until=max(end, began + OUTAGE_SECONDS_MIN),
+                pauses=WAITING_PAUSE_SECONDS,
+            )
             if seen.settled:
                 return seen
             took = self._now() - began

@@ -107,7 +107,7 @@ def test_events_go_on_when_the_service_comes_back(api: ApiWorld, relay: Relay) -
         relay.refuse()
         told += [event.data["status"] for event in events]
     assert told == ["QUEUED", "RUNNING", "SUCCESS"]
-    assert pauses == [1.0, 0.4, 0.8, 1.6]
+    assert pauses == [1.0, 0.2, 0.5, 1.0]
 
 
 def test_a_submission_is_one_job_wherever_its_answer_breaks(api: ApiWorld, relay: Relay, kind: Kind) -> None:

@@ -115,7 +115,7 @@ def test_a_service_that_stays_away_is_unreachable_after_half_a_minute(kind: Kind
     script = Script(stream(told(1)), httpx.ConnectError("refused"))
     with pytest.raises(Unreachable), script.client(kind) as vardy:
         list(vardy.events("job_1"))
-    assert len(script.requests) == 1 + 8
+    assert len(script.requests) == 1 + 9
     assert 20 < script.seconds < 40
 
 

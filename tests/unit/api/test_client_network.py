@@ -243,10 +243,21 @@ def test_a_wait_takes_no_longer_than_it_may(api: ApiWorld, kind: Kind) -> None:
     assert service.script.seconds == pytest.approx(20, abs=0.6)
 
 
-def test_a_wait_for_a_service_that_goes_away_says_so(api: ApiWorld, kind: Kind) -> None:
+def test_a_wait_for_a_service_that_goes_away_says_so_after_half_a_minute(api: ApiWorld, kind: Kind) -> None:
     script = Script(httpx.Response(200, json=job_body(api)), httpx.ConnectError("refused"))
     with pytest.raises(Unreachable):
         script.client(kind).wait("job_1")
+    assert 25 < script.seconds < 35
+
+
+@pytest.mark.parametrize("timeout_seconds", [None, 1.0])
+def test_a_wait_outlasts_a_service_that_is_started_anew(
+    api: ApiWorld, kind: Kind, timeout_seconds: float | None
+) -> None:
+    gone = [httpx.ConnectError("refused")] * 4
+    script = Script(*gone, httpx.Response(200, json=job_body(api, status="SUCCESS", settled=True)))
+    assert script.client(kind).wait("job_1", timeout_seconds=timeout_seconds).status is Status.SUCCESS
+    assert script.pauses == [0.2, 0.5, 1.0]
 
 
 # --- answers that are none ------------------------------------------------------------------------------------

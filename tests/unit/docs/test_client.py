@@ -31,9 +31,10 @@ def test_everything_that_is_exported_is_there() -> None:
 def test_the_limits_of_retries_are_those_of_the_code() -> None:
     words = " ".join(TEXT.split())
     pauses = ", ".join(f"{seconds:g}" for seconds in client_flows.PAUSE_SECONDS[:-1])
-    assert f"tried {client_flows.TRIES_MAX} times at the most" in words
+    assert f"tried {len(client_flows.PAUSE_SECONDS) + 1} times at the most" in words
     assert f"pauses of {pauses} and {client_flows.PAUSE_SECONDS[-1]:g} seconds" in words
     assert f"more than {client_flows.RETRY_AFTER_SECONDS_MAX:g} seconds" in words
+    assert 25 < sum(client_flows.WAITING_PAUSE_SECONDS) < 35, "half a minute"
     assert client_flows.RETRYING_SECONDS_MAX == 120, "two minutes"
     assert f"within {client_transport.CONNECT_SECONDS:g} seconds" in words
     assert f"waited for {client_transport.ANSWER_SECONDS:g} seconds" in words
