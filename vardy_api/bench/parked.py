@@ -140,6 +140,8 @@ class Side:
 
     def weigh(self, plans: int, effects: int) -> float:
         """Bytes of memory that one parked plan with so many effects takes."""
+        # What the first of them takes once is no plan's: scripts, connections, indexes.
+        self.filling.parked(1, effects=effects)
         before = self.used_bytes()
         self.filling.parked(plans, effects=effects)
         return (self.used_bytes() - before) / plans
