@@ -133,7 +133,9 @@ def test_a_day_with_vardy_dev(tmp_path: Path) -> None:
         key = first.printed("Key")
         assert first.press_ctrl_c() == 0
         assert not any(one.is_alive() for one in everybody)
-        assert "Traceback" not in first.errors.read_text(encoding="utf-8")
+        logged = first.errors.read_text(encoding="utf-8")
+        assert "Traceback" not in logged
+        assert key not in logged
     assert naming(str(data)) == []
 
     (tmp_path / "parcels.py").write_text(FUNCTIONS, encoding="utf-8")
