@@ -4,12 +4,14 @@ import json
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.support.logs import configure_test_logs
-from vardy_api.bench import BENCHMARKS, commits, growth, parked, run_bench, waiting
+from vardy_api.bench import BENCHMARKS, commits, growth, parked, queued, run_bench, runner, waiting
+from vardy_api.bench.measuring import Measurement
 from vardy_worker.contracts.errors import RequestError
 
 TEXT = (Path(__file__).parents[2] / "docs" / "performance.md").read_text(encoding="utf-8")
@@ -91,7 +93,7 @@ def test_many_jobs_are_measured_against_few_and_parked_plans_are_weighed(
 ) -> None:
     monkeypatch.setattr(parked, "JOBS", 900)
     monkeypatch.setattr(parked, "ROUNDS", 2)
-    monkeypatch.setattr(parked, "WEIGHED", {1: 100, 10: 50, 200: 10})
+    monkeypatch.setattr(parked, "WEIGHED", {1: 400, 10: 200, 200: 10})
     configure_test_logs("warning")
     assert run_bench(("parked",), as_json=True) == 0
     [measured] = json.loads(capsys.readouterr().out)
@@ -130,6 +132,37 @@ def test_a_worker_is_measured_before_and_after_many_jobs(
     assert measured["ratio"] == pytest.approx(measured["value"] / measured["floor"], rel=0.01)
     # Of so few jobs a page more or less counts; the target is 1.05 after thirty times as many.
     assert measured["ratio"] < 1.1
+
+
+def test_a_long_queue_is_measured_against_a_short_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = {"JOBS": 900, "FEW": 300, "ROUNDS": 3, "CALLS": 4, "LOOKS": 2, "TAKEN": 100, "STARTS": 1}
+    for name, size in sizes.items():
+        monkeypatch.setattr(queued, name, size)
+    monkeypatch.setattr(queued, "QUIET_SECONDS", 0.1)
+    configure_test_logs("warning")
+    assert run_bench(("queued",), as_json=True) == 0
+    [measured] = json.loads(capsys.readouterr().out)
+    details = measured["details"]
+    ratios = {name: value for name, value in details.items() if name.endswith("_ratio")}
+    assert len(ratios) == 7
+    # Processor time, but a busy machine's caches are shared too; the target is 2 for fifty times as many.
+    assert measured["ratio"] == pytest.approx(max(ratios.values()), abs=0.01)
+    assert 0.3 < measured["ratio"] < 4
+    assert 0 < details["look_median_ms"] <= details["look_longest_ms"]
+
+
+def test_without_names_the_long_ones_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+
+    def noted(name: str) -> Measurement:
+        ran.append(name)
+        return Measurement(name=name, what="", value=1, unit="", target="", met=True)
+
+    monkeypatch.setattr(runner, "BENCHMARKS", {name: partial(noted, name) for name in BENCHMARKS})
+    assert run_bench() == 0
+    assert sorted({*BENCHMARKS} - {*ran}) == ["memory", "parked", "queued"]
 
 
 def test_the_table_names_what_was_measured(capsys: pytest.CaptureFixture[str]) -> None:

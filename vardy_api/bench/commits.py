@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tempfile
-import time
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -12,20 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from vardy_api.bench.functions import writes
 from vardy_api.bench.measuring import Measurement, interleaved, seconds_of
+from vardy_api.bench.plans import ALLOW_ALL, AllowedPlans
 from vardy_api.embedded import EmbeddedServer
 from vardy_worker.active_rules import ActiveRules
 from vardy_worker.clock import SystemClock
-from vardy_worker.contracts.base import sha256_json, sha256_text
-from vardy_worker.contracts.ids import new_job_id
-from vardy_worker.contracts.job import JobRecord, Submission
-from vardy_worker.contracts.plan import Effect, PlanBody, make_plan
-from vardy_worker.contracts.policy import EffectVerdict, PolicyResult, RulesVersion, Verdict
+from vardy_worker.contracts.policy import RulesVersion
 from vardy_worker.contracts.status import Status
-from vardy_worker.contracts.user import User
 from vardy_worker.documents import CURRENT, RULES
 from vardy_worker.functions import build_catalogue
 from vardy_worker.leases import LeaseKeeper
-from vardy_worker.ports import Change, Changed
 from vardy_worker.rules import CelRules
 from vardy_worker.settings import load_settings
 from vardy_worker.store.connection import connect
@@ -39,7 +33,6 @@ EFFECTS = 200
 ROUNDS = 5
 RATIO_MIN = 0.5
 NAMESPACE = "vardy-bench"
-ALLOW_ALL = "default: allow\n"
 WRITE = "redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) return 1"
 """The least that a script which writes one effect's outcome does."""
 
@@ -75,8 +68,7 @@ class _Committer:
     def __init__(self, store: RedisJobStore, pipeline: Any, rules_digest: str) -> None:
         self._store = store
         self._pipeline = pipeline
-        self._rules_digest = rules_digest
-        self._version = build_catalogue(writes).functions[0].version
+        self._plans = AllowedPlans(store, rules_digest)
 
     @classmethod
     @contextmanager
@@ -110,50 +102,12 @@ class _Committer:
 
     def one(self) -> float:
         """Seconds of one commit; the job is in the store before, and looked at after."""
-        job_id = self._allowed_job()
+        job_id = self._plans.one(EFFECTS)
         taken = seconds_of(lambda: self._pipeline.commit(job_id))
         state = self._store.version(job_id)
         if state is None or state[1] is not Status.SUCCESS:
             raise RuntimeError(f"the commit ended as {state}")
         return taken
-
-    def _allowed_job(self) -> str:
-        now_ms = time.time_ns() // 1_000_000
-        user = User(id="bench")
-        job = JobRecord(
-            id=new_job_id(), owner="bench", submission=Submission(request="note", user=user), created_at_ms=now_ms
-        )
-        plan = make_plan(
-            PlanBody(
-                job_id=job.id,
-                revision=1,
-                program_sha256=sha256_text(""),
-                params_sha256=sha256_json({}),
-                rules_digest=self._rules_digest,
-                requester=user.id,
-                effects=tuple(
-                    Effect(
-                        seq=seq,
-                        function="note",
-                        version=self._version,
-                        args={"number": seq, "cents": 1, "text": f"row {seq}"},
-                    )
-                    for seq in range(EFFECTS)
-                ),
-            )
-        )
-        verdicts = tuple(EffectVerdict(seq=seq, verdict=Verdict.ALLOW, message="") for seq in range(EFFECTS))
-        policy = PolicyResult(verdict=Verdict.ALLOW, rules_digest=self._rules_digest, effects=verdicts)
-        self._store.submit(job, None, due_at_ms=now_ms + 60_000)
-        fields = {"plan": plan, "policy": policy, "revision": 1}
-        self._move(job.id, Status.QUEUED, Status.RUNNING, {})
-        self._move(job.id, Status.RUNNING, Status.COMMITTING, fields)
-        return job.id
-
-    def _move(self, job_id: str, before: Status, after: Status, fields: dict[str, Any]) -> None:
-        changed = self._store.change(Change(job_id, frozenset({before}), after, set=fields, release=True))
-        if not isinstance(changed, Changed):
-            raise RuntimeError(f"the job could not be prepared: {changed}")  # noqa: TRY004 - no type is at fault
 
 
 class _Floor:

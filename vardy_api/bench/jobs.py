@@ -37,6 +37,15 @@ def answer_with_program(_: list[tuple[str, str]]) -> Answer:
     return Answer(f"```javascript\n{PROGRAM}```")
 
 
+def stored_job(store: RedisJobStore, submission: Submission, recipe: Recipe | None, *, due_in_ms: int) -> str:
+    """A job that no message tells of yet."""
+    now_ms = time.time_ns() // 1_000_000
+    record = JobRecord(id=new_job_id(), owner="bench", submission=submission, recipe=recipe, created_at_ms=now_ms)
+    noted = AuditNote(action=Action.JOB_SUBMITTED, at_ms=now_ms, by=BENCH_USER.id)
+    store.submit(record, None, due_at_ms=now_ms + due_in_ms, audit=[noted])
+    return record.id
+
+
 @dataclass(frozen=True, slots=True)
 class Jobs:
     """Submits to the store and queue of one server."""
@@ -66,12 +75,9 @@ class Jobs:
         return self._submit(Submission(request=QUESTION, params=PARAMS, user=BENCH_USER), None)
 
     def _submit(self, submission: Submission, recipe: Recipe | None) -> str:
-        now_ms = time.time_ns() // 1_000_000
-        record = JobRecord(id=new_job_id(), owner="bench", submission=submission, recipe=recipe, created_at_ms=now_ms)
-        noted = AuditNote(action=Action.JOB_SUBMITTED, at_ms=now_ms, by=BENCH_USER.id)
-        self.store.submit(record, None, due_at_ms=now_ms + DUE_MS, audit=[noted])
-        self.queue.publish("run", record.id)
-        return record.id
+        job_id = stored_job(self.store, submission, recipe, due_in_ms=DUE_MS)
+        self.queue.publish("run", job_id)
+        return job_id
 
     def until_settled(self, jobs: list[str]) -> None:
         """Waits until all have succeeded. Raises `RuntimeError` for one that ended otherwise."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,6 +77,16 @@ def rss_mib(pid: int) -> float:
     """Resident memory of a process. Raises `OSError` when it is gone."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time of the threads that a process has now. Raises `OSError` when it is gone."""
+    spent = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        # A thread may end meanwhile.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            spent += int((task / "schedstat").read_text(encoding="ascii").split()[0])
+    return spent / 1e9
 
 
 def percentile(values: list[float], share: float) -> float:

@@ -15,6 +15,7 @@ from vardy_api.bench.growth import memory
 from vardy_api.bench.long_polls import long_polls
 from vardy_api.bench.memory import sandbox_memory
 from vardy_api.bench.parked import parked
+from vardy_api.bench.queued import queued
 from vardy_api.bench.rules import rules
 from vardy_api.bench.sandbox import sandbox_calls, sandbox_start
 from vardy_api.bench.service import latency, start, throughput
@@ -42,11 +43,14 @@ BENCHMARKS: Mapping[str, Callable[[], Measurement]] = {
     "commit": commit,
     "long_polls": long_polls,
     "parked": parked,
+    "queued": queued,
 }
+LONG = frozenset({"memory", "parked", "queued"})
+"""Those that take minutes each, so that they run only when they are named."""
 
 
 def run_bench(names: tuple[str, ...] = (), *, as_json: bool = False) -> int:
-    """Runs the named benchmarks, or all; 0 when all were measured, whether or not targets were met.
+    """Runs the named benchmarks, or all that are not long; 0 when all were measured, whether or not targets were met.
 
     Raises `RequestError` for a name that is none.
     """
@@ -55,7 +59,7 @@ def run_bench(names: tuple[str, ...] = (), *, as_json: bool = False) -> int:
         raise RequestError(f"There is no benchmark {unknown[0]}; there are {', '.join(BENCHMARKS)}.")
     progress = Console(stderr=True)
     results = []
-    for name in names or BENCHMARKS:
+    for name in names or [name for name in BENCHMARKS if name not in LONG]:
         with progress.status(f"measuring {name} …"):
             results.append(BENCHMARKS[name]())
     if as_json:

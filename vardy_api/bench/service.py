@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FUNCTIONS = "vardy_api.bench.functions:functions"
+WRITES = "vardy_api.bench.functions:writes"
 THROUGHPUT_JOBS = 300
 THROUGHPUT_ROUNDS = 3
 LATENCY_JOBS = 60

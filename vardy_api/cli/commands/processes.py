@@ -138,7 +138,9 @@ def demo(
 
 def bench(
     session: Session,
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Which benchmarks; default: all.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="Which benchmarks; default: all but the long ones.")
+    ] = None,
 ) -> int:
     """Measure speed and cost against floors taken in the same run, and print a table.
 
