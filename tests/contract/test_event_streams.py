@@ -16,7 +16,9 @@ from tests.support.live_api import LiveApi
 from tests.support.waiting import at_rest, eventually
 from vardy_api.embedded import EmbeddedServer, free_port
 from vardy_api.processes import start_child
+from vardy_worker.contracts.ids import new_job_id
 from vardy_worker.contracts.status import Status
+from vardy_worker.contracts.user import Scope
 from vardy_worker.store.keys import Keys
 
 if TYPE_CHECKING:
@@ -104,6 +106,15 @@ def test_an_id_that_no_event_has_is_refused(live: LiveApi, http: httpx.Client, l
     job_id = live.job(RUNNING, SUCCESS)
     answer = http.get(f"/v1/jobs/{job_id}/events", params={"after": last})
     assert (answer.status_code, answer.json()["code"]) == (422, "cursor.invalid")
+
+
+def test_a_job_that_the_key_may_not_see_has_no_stream(live: LiveApi, server: Served) -> None:
+    job_id = live.job(RUNNING)
+    stranger = live.http(server.url, live.key(Scope.SUBMIT, owner="desk")[1])
+    for path in (job_id, new_job_id(), "nonsense"):
+        answer = stranger.get(f"/v1/jobs/{path}/events")
+        assert (answer.status_code, answer.json()["code"]) == (404, "job.not_found")
+    assert httpx.get(f"{server.url}/v1/jobs/{job_id}/events").status_code == 401
 
 
 def test_two_readers_are_told_the_same(live: LiveApi, http: httpx.Client, server: Served) -> None:

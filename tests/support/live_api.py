@@ -57,9 +57,9 @@ class LiveApi:
         with served(build_api(self.settings)) as server:
             yield server
 
-    def key(self, *scopes: Scope) -> tuple[ApiKey, str]:
+    def key(self, *scopes: Scope, owner: str = "shop") -> tuple[ApiKey, str]:
         """A new key with every scope unless some are named, and its token."""
-        return self._keys.create(KeyCreate(owner="shop", scopes=scopes or tuple(Scope)))
+        return self._keys.create(KeyCreate(owner=owner, scopes=scopes or tuple(Scope)))
 
     def http(self, url: str, token: str | None = None) -> httpx.Client:
         """A client with that key, or one with every scope."""
