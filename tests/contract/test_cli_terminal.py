@@ -248,11 +248,11 @@ def test_an_export_is_streamed_to_any_client(world: ApiWorld, environment: dict[
     assert piped(environment, "audit", "export").stdout.splitlines() == lines
 
 
-def test_what_a_proxy_on_this_machine_says_counts_as_the_address(world: ApiWorld, environment: dict[str, str]) -> None:
+def test_an_address_that_no_trusted_proxy_names_is_not_believed(world: ApiWorld, environment: dict[str, str]) -> None:
     headers = {"Authorization": f"Bearer {environment['VARDY_API_KEY']}", "X-Forwarded-For": "192.0.2.7"}
     made = httpx.post(f"{environment['VARDY_URL']}/v1/keys", headers=headers, json={"scopes": ["read"]}).json()
     entry = entries(world.trail, SETTINGS)[-1]
-    assert (entry.subject, entry.address) == (made["id"], "192.0.2.7")
+    assert (entry.subject, entry.address) == (made["id"], "127.0.0.1")
 
 
 def test_json_in_a_terminal_is_nothing_but_json(world: ApiWorld, environment: dict[str, str]) -> None:
