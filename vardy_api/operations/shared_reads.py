@@ -36,8 +36,9 @@ class ReadJob:
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """A caller, the same as every other that sent this token."""
+    """A caller, the same as every other that sent this token of this key."""
 
+    key_id: str
     token_sha256: str
     caller: Caller = field(compare=False, repr=False)
 
@@ -109,7 +110,7 @@ class SharedReads:
 
 
 def _sent(caller: Caller) -> _Sent:
-    return _Sent(caller.token_sha256, caller)
+    return _Sent(caller.key.id, caller.token_sha256, caller)
 
 
 def _each(act: Callable[[A], B]) -> Callable[[Sequence[A]], Mapping[A, B | Exception]]:
