@@ -213,8 +213,9 @@ def uses(request: pytest.FixtureRequest) -> KeyUses:
 
 
 def test_the_last_hour_of_each_key_is_kept(uses: KeyUses) -> None:
-    assert uses.last() == {}
+    assert uses.last([]) == uses.last(["key_1"]) == {}
     uses.note("key_1", 3_600_000)
     uses.note("key_2", 3_600_000)
     uses.note("key_1", 7_200_000)
-    assert uses.last() == {"key_1": 7_200_000, "key_2": 3_600_000}
+    assert uses.last(["key_2", "key_9", "key_1"]) == {"key_1": 7_200_000, "key_2": 3_600_000}
+    assert uses.last(["key_2"]) == {"key_2": 3_600_000}

@@ -38,7 +38,7 @@ def list_keys(
 ) -> Response:
     """A page of the keys, by id, the revoked ones too, without their secrets."""
     page = use.keys.list(caller, cursor=cursor, limit=limit)
-    used = use.authentication.last_used()
+    used = use.authentication.last_used([key.id for key in page.items])
     return body(KeyList(items=tuple(key_view(key, used.get(key.id)) for key in page.items), next=page.next))
 
 
@@ -66,7 +66,7 @@ def create_key(
 def read_key(use: UseCases, caller: Authenticated, key_id: str) -> Response:
     """One key without its secrets, whether or not it has ended."""
     key = use.keys.read(caller, key_id)
-    return body(key_view(key, use.authentication.last_used().get(key.id)))
+    return body(key_view(key, use.authentication.last_used([key.id]).get(key.id)))
 
 
 @router.patch(

@@ -21,7 +21,7 @@ from vardy_worker.contracts.user import ApiKey
 from vardy_worker.documents import KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from vardy_worker.ports import Clock, Documents, KeyUses
 
@@ -104,6 +104,6 @@ class Authentication:
         with suppress(StoreUnavailable):
             self._uses.note(key_id, hour_ms)
 
-    def last_used(self) -> Mapping[str, int]:
+    def last_used(self, key_ids: Sequence[str]) -> Mapping[str, int]:
         """Key id → the hour (ms) in which the key was used last; nothing of keys that never were."""
-        return self._uses.last()
+        return self._uses.last(key_ids)

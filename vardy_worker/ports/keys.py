@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 class KeyUses(Protocol):
@@ -14,5 +14,5 @@ class KeyUses(Protocol):
     def note(self, key_id: str, hour_ms: int) -> None:
         """Says that the key was used in the hour that began then."""
 
-    def last(self) -> Mapping[str, int]:
-        """Key id → the hour that was noted last."""
+    def last(self, key_ids: Sequence[str]) -> Mapping[str, int]:
+        """Of these keys, those that were used: key id → the hour that was noted last."""

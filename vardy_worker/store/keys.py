@@ -78,7 +78,7 @@ class Keys:
 
     @property
     def changed(self) -> str:
-        """Channel: the id of every job that changed."""
+        """Channel: id and status of every job that changed, as `job_01J… RUNNING`."""
         return f"{self.namespace}:changed"
 
     def idempotency(self, scope: str, key: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 class MemoryKeyUses:
@@ -18,6 +18,6 @@ class MemoryKeyUses:
         """See `KeyUses.note`."""
         self._stored[key_id] = hour_ms
 
-    def last(self) -> Mapping[str, int]:
+    def last(self, key_ids: Sequence[str]) -> Mapping[str, int]:
         """See `KeyUses.last`."""
-        return dict(self._stored)
+        return {key_id: self._stored[key_id] for key_id in key_ids if key_id in self._stored}

@@ -8,7 +8,7 @@ from vardy_worker.store.connection import translated
 from vardy_worker.store.keys import Keys
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from redis import Redis
 
@@ -25,8 +25,10 @@ class RedisKeyUses:
         with translated():
             self._client.hset(self._keys.key_uses, key_id, str(hour_ms))
 
-    def last(self) -> Mapping[str, int]:
+    def last(self, key_ids: Sequence[str]) -> Mapping[str, int]:
         """See `KeyUses.last`."""
+        if not key_ids:
+            return {}
         with translated():
-            stored: dict[bytes, bytes] = self._client.hgetall(self._keys.key_uses)  # type: ignore[assignment] # the blocking client
-        return {key_id.decode(): int(hour_ms) for key_id, hour_ms in stored.items()}
+            stored: list[bytes | None] = self._client.hmget(self._keys.key_uses, key_ids)  # type: ignore[assignment] # the blocking client
+        return {key_id: int(hour_ms) for key_id, hour_ms in zip(key_ids, stored, strict=True) if hour_ms is not None}

@@ -74,7 +74,7 @@ def test_it_is_written_once_an_hour_however_often_a_key_is_used(desk: Desk) -> N
     desk.clock.forward(3600)
     desk.check.authenticate(desk.token)
     assert desk.uses.notes == 2
-    assert desk.check.last_used() == {desk.key.id: desk.clock.now_ms() // HOUR_MS * HOUR_MS}
+    assert desk.check.last_used([desk.key.id]) == {desk.key.id: desk.clock.now_ms() // HOUR_MS * HOUR_MS}
 
 
 def test_no_request_fails_because_its_hour_cannot_be_noted(desk: Desk) -> None:
@@ -82,7 +82,7 @@ def test_no_request_fails_because_its_hour_cannot_be_noted(desk: Desk) -> None:
     for _ in range(3):
         assert desk.check.authenticate(desk.token).key == desk.key
     assert desk.uses.notes == 1
-    assert desk.check.last_used() == {}
+    assert desk.check.last_used([desk.key.id]) == {}
 
 
 def test_a_key_that_is_refused_is_not_used(desk: Desk) -> None:
