@@ -207,10 +207,8 @@ class _Line:
 
     def open(self, call: Call[Any]) -> Opened | Reply | Lost:
         self.close()
-        options = stream_options(call)
-        timeout = options.pop("timeout")
         try:
-            request = self._http.build_request(**options, timeout=timeout)
+            request = self._http.build_request(**stream_options(call))
             self._response = self._http.send(request, stream=True)
             if is_stream(self._response):
                 self._messages = map(as_message, EventSource(self._response).iter_sse())
