@@ -38,7 +38,7 @@ def url(world: ApiWorld) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def wire(world: ApiWorld, url: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {world.token()}"}) as client:
+    with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {world.token()}"}, timeout=30) as client:
         client.put("/v1/recipes/days", json={"source": SOURCE}).raise_for_status()
         yield client
 
