@@ -8,7 +8,7 @@ VardyError
     │   ├── NotFound              404, 410
     │   ├── Conflict              409
     │   │   └── PlanChanged         412: the plan is not the one that was shown
-    │   ├── Invalid               400, 405, 413, 422, 428
+    │   ├── Invalid               any other 4xx: 400, 405, 408, 413, 415, 422, 428, 431
     │   │   └── InvalidArguments    the same, found before anything was sent
     │   ├── RateLimited           429; `retry_after_seconds`
     │   └── ServiceFailed         5xx

@@ -26,7 +26,7 @@ TAGS: Final[Mapping[str, str]] = {
     "rules": "The rules that decide what needs an approval.",
     "administration": "Keys, queues, and the audit trail.",
     "erasure": "Erasing what is stored of jobs and people.",
-    "service": "Health, metrics, and what problem codes mean. They need no API key.",
+    "service": "Health, metrics, and what problem codes mean. Metrics alone may need an API key.",
 }
 _BODY_PROBLEMS: Final = ("request.malformed", "request.too_large", "request.media_type", "request.timeout")
 
