@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from vardy_api.http.leaving import while_connected
 from vardy_api.shapes import EventView
-from vardy_worker.contracts.view import moment
+from vardy_worker.contracts.view import instant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,5 +66,5 @@ async def _send(send: Send, text: bytes, *, more: bool = True) -> None:
 
 
 def _message(event: Event) -> bytes:
-    view = EventView(id=event.id, type=event.type, at=moment(event.at_ms), data=event.data)
+    view = EventView(id=event.id, type=event.type, at=instant(event.at_ms), data=event.data)
     return format_sse_event(event=view.type, data_str=view.model_dump_json(), id=view.id)

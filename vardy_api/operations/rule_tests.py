@@ -10,7 +10,7 @@ from vardy_worker.active_rules import read_user_window
 from vardy_worker.contracts.job import JobFilter
 from vardy_worker.contracts.policy import PlanChange
 from vardy_worker.contracts.user import Scope
-from vardy_worker.contracts.view import milliseconds, moment
+from vardy_worker.contracts.view import instant, milliseconds
 from vardy_worker.rules.replay import compare, differing, gone, renewed
 from vardy_worker.verbs.shared import plan_facts
 
@@ -95,13 +95,11 @@ class RuleTestOperations:
         return [record for record in records if record is not None]
 
     def _replay(self, job: JobRecord, rules: RuleSet, catalogue: Catalogue, tally: _Tally) -> ReplayedPlan:
-        created_at = moment(job.created_at_ms)
-        assert created_at is not None  # noqa: S101 - narrows the type; a record always has it
         blank = ReplayedPlan(
             job=job.id,
             status=job.status,
             user=job.submission.user.id,
-            created_at=created_at,
+            created_at=instant(job.created_at_ms),
             digest=job.digest,
             change=PlanChange.UNKNOWN,
         )
