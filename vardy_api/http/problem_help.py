@@ -33,7 +33,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "function.not_found": "Look at the list of functions.",
         "audit.not_found": "Use the id of a job, or `settings`.",
         "key.not_found": "Look at the list of keys.",
-        "key.conflict": "Read the key: make another for one that has ended or whose token somebody chose; else try again.",
+        "key.conflict": "Read the key: one that has ended, or whose token was chosen, needs another; else try again.",
         "rules.invalid": "Mend the line that `details` names; the rules that were active stay.",
         "rules.conflict": "Read the active rules again, and apply against the version that they have now.",
         "digest.missing": "Send the digest of the plan that was looked at: `If-Match` with the digest in quotes.",
