@@ -5,7 +5,6 @@ Which way the job goes is decided by `pipeline.run` and `pipeline.explore`.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -194,8 +193,10 @@ class JobInHand:
             expect_fence=self.fence,
             set={"usage": self.job.usage},
         )
-        with suppress(StoreUnavailable):
+        try:
             self.parts.store.change(spent)
+        except StoreUnavailable as error:
+            log.warning("run.usage_lost", reason=error.message)
 
     # --- writing ----------------------------------------------------------------------------
 

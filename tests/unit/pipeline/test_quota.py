@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.support.factories import ANA, NOW_MS, submission
 from tests.support.fakes import AnsweringModel, Guest, PlayedSandbox, fenced, threw
 from tests.support.judge import JudgingModel, make_judge, sorts
 from tests.support.runs import ANSWER, QUESTION, READS, explore, outcome, run
+from vardy_worker.contracts.errors import StoreUnavailable
 from vardy_worker.contracts.execution import CallFailure
 from vardy_worker.contracts.job import JobKind, Usage
 from vardy_worker.contracts.model import ModelReply, ModelRequest
@@ -272,6 +274,31 @@ def test_what_a_call_took_during_which_its_job_was_cancelled_is_counted_once_it_
     ended = parts.job(job.id)
     assert outcome(ended) == (Status.CANCELLED, "job.cancelled")
     assert (ended.usage.spent.tokens, used(parts)) == (CALL_TOKENS, Used(tokens=CALL_TOKENS, cost_usd=0.5))
+
+
+class Refusing:
+    """A store that cannot be reached for changes of jobs that were cancelled."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def change(self, change: Change) -> Any:
+        if change.expect_status == {Status.CANCELLED}:
+            msg = "Redis cannot be reached."
+            raise StoreUnavailable(msg)
+        return self._store.change(change)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+def test_what_cannot_be_counted_of_a_cancelled_job_is_said_in_the_log(parts: WorkerParts) -> None:
+    job = job_under(parts, Quotas())
+    parts.store = Refusing(parts.store)
+    with capture_logs() as lines:
+        parts.runner(Meanwhile(lambda: cancel_now(parts, job), PROGRAM), PlayedSandbox()).run(job.id)
+    assert [line["event"] for line in lines if line["log_level"] == "warning"] == ["run.taken_over", "run.usage_lost"]
+    assert used(parts).tokens == 0
 
 
 @pytest.mark.parametrize("cancelled", [False, True])
