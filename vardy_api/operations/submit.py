@@ -122,7 +122,7 @@ class SubmitOperations:
             kind=kind,
             owner=caller.key.owner,
             key_id=caller.key.id,
-            quotas=quotas.ceilings(),
+            quotas=quotas.without_rates(),
             submission=submission,
             recipe=recipe,
             # What the worker will begin with; shown once it runs.

@@ -67,8 +67,8 @@ class Quotas(Contract):
         """Those of the key, or of the person."""
         return self.key if of is QuotaOf.KEY else self.user
 
-    def ceilings(self) -> Quotas:
-        """These without rates, which hold for requests and not for jobs."""
+    def without_rates(self) -> Quotas:
+        """The ceilings that hold for jobs; rates hold for requests."""
         no_rate = {"requests_per_minute": 0}
         return Quotas(key=self.key.model_copy(update=no_rate), user=self.user.model_copy(update=no_rate))
 

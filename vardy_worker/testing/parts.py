@@ -124,7 +124,7 @@ class Parts:
             id=new_job_id(),
             kind=kind,
             owner=OWNER,
-            quotas=self.settings.quotas.ceilings(),
+            quotas=self.settings.quotas.without_rates(),
             submission=submission,
             recipe=recipe,
             stage=Stage.EXECUTE if recipe else Stage.GENERATE,

@@ -46,9 +46,9 @@ def test_a_job_spent_what_its_model_and_its_judge_took_together() -> None:
 
 def test_a_job_keeps_ceilings_and_no_rates() -> None:
     quota = Quota(requests_per_minute=60, jobs_max=2)
-    kept = Quotas(key=quota, user=quota).ceilings()
+    kept = Quotas(key=quota, user=quota).without_rates()
     assert kept.of(QuotaOf.KEY) == kept.of(QuotaOf.USER) == Quota(jobs_max=2)
-    assert Quotas(key=Quota(requests_per_minute=60)).ceilings() == Quotas()
+    assert Quotas(key=Quota(requests_per_minute=60)).without_rates() == Quotas()
 
 
 @pytest.mark.parametrize(
