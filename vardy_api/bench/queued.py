@@ -154,7 +154,7 @@ class Side:
         side.processes = {
             "api": stack.pid("api"),
             "worker": stack.pid("worker"),
-            "server": int(client.info("server")["process_id"]),
+            "server": int(client.info(section="server")["process_id"]),
         }
         return side
 
