@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -17,14 +16,14 @@ from typing import TYPE_CHECKING
 import httpx
 
 from vardy_api.bench import poller
-from vardy_api.bench.measuring import Measurement, percentile
+from vardy_api.bench.floors import until_true
+from vardy_api.bench.measuring import Measurement, cpu_seconds, needs_proc, percentile
 from vardy_api.bench.memory import footprint
 from vardy_api.embedded import EmbeddedServer, free_port
 from vardy_api.operations.keys import KeyOperations
 from vardy_api.processes import start_child
 from vardy_api.shapes import KeyCreate
 from vardy_worker.clock import SystemClock
-from vardy_worker.contracts.errors import SettingsError
 from vardy_worker.contracts.ids import new_job_id
 from vardy_worker.contracts.job import JobRecord, Submission
 from vardy_worker.contracts.status import Status
@@ -35,7 +34,7 @@ from vardy_worker.store.redis_documents import RedisDocuments
 from vardy_worker.store.redis_jobs import RedisJobStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from vardy_api.processes import Child
 
@@ -85,7 +84,7 @@ class Service:
         )
         opened.callback(child.stop)
         service = cls(child, f"http://127.0.0.1:{port}", port, token, RedisJobStore(client, NAMESPACE))
-        _until(service.is_ready)
+        until_true(service.is_ready, seconds=READY_SECONDS_MAX)
         return service
 
     def is_ready(self) -> bool:
@@ -99,11 +98,6 @@ class Service:
         """How many requests it holds."""
         text = httpx.get(f"{self.url}/metrics", timeout=10).text
         return next(int(float(line.split()[1])) for line in text.splitlines() if line.startswith("vardy_waiting_req"))
-
-    def cpu_ms(self) -> float:
-        """The processor time that the process took so far."""
-        fields = Path(f"/proc/{self.child.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def running_jobs(self, count: int) -> list[str]:
         """New jobs, each in the hands of a worker that is not there."""
@@ -139,7 +133,7 @@ class Polls:
         )
         paths = [f"/v1/jobs/{job_id}?wait={WAIT_SECONDS}" for job_id in jobs]
         self._say(json.dumps({"port": service.port, "token": service.token, "paths": paths}))
-        _until(lambda: service.waiting() == len(jobs))
+        until_true(lambda: service.waiting() == len(jobs), seconds=READY_SECONDS_MAX)
 
     def _say(self, line: str) -> None:
         if self._process.stdin is not None:
@@ -158,8 +152,7 @@ class Polls:
 
 def long_polls() -> Measurement:
     """A thousand polls: on jobs of which one settles at a time, on one job, and on jobs that settle in a row."""
-    if not Path("/proc/self/smaps_rollup").exists():
-        raise SettingsError("The benchmark long_polls reads /proc, which only Linux has.")
+    needs_proc("long_polls")
     with ExitStack() as opened:
         service = Service.opened(opened)
         _in_a_row(service, service.running_jobs(50))
@@ -171,10 +164,10 @@ def long_polls() -> Measurement:
         alone = _settled_alone(service, polls, jobs)
         (job,) = service.running_jobs(1)
         polls = Polls(service, [job] * POLLS)
-        cpu_ms = -service.cpu_ms()
+        spent = cpu_seconds(service.child.process.pid)
         settled = service.settle(job)
         together = [(at - settled) / 1e6 for at in polls.answers()]
-        cpu_ms += service.cpu_ms()
+        spent = cpu_seconds(service.child.process.pid) - spent
         row = _in_a_row(service, service.running_jobs(POLLS))
     woken = percentile(alone, 0.99)
     return Measurement(
@@ -190,7 +183,7 @@ def long_polls() -> Measurement:
             **_spread("one_of_many_jobs", alone),
             **_spread(f"{JOBS_PER_SECOND}_jobs_a_second", row),
             **_spread("all_on_one_job", together),
-            "cpu_ms_of_an_answer": round(cpu_ms / POLLS, 2),
+            "cpu_ms_of_an_answer": round(spent * 1000 / POLLS, 2),
         },
     )
 
@@ -227,12 +220,3 @@ def _spread(name: str, milliseconds: list[float]) -> dict[str, float]:
         f"{name}_p99_ms": round(percentile(milliseconds, 0.99), 1),
         f"{name}_max_ms": round(max(milliseconds), 1),
     }
-
-
-def _until(condition: Callable[[], bool]) -> None:
-    pause = threading.Event()
-    end = time.monotonic() + READY_SECONDS_MAX
-    while not condition():
-        if time.monotonic() > end:
-            raise RuntimeError("the service did not become ready")
-        pause.wait(0.05)
