@@ -9,6 +9,7 @@ become methods, and their steps are carried out one after another.
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -29,6 +30,7 @@ from vardy_api.client_transport import (
     request_options,
     stream_options,
     trust,
+    usable_environment,
 )
 
 if TYPE_CHECKING:
@@ -74,9 +76,15 @@ class Vardy:
         self._pause = pause
         self._flows = Flows(asks=on_approval is not None, now=now)
         headers = key_headers(api_key, via)
-        self._http = httpx.Client(
-            base_url=self.url, headers=headers, transport=transport, limits=UNLIMITED, verify=trust(self.url)
-        )
+
+        def connections() -> httpx.Client:
+            with usable_environment():
+                return httpx.Client(
+                    base_url=self.url, headers=headers, transport=transport, limits=UNLIMITED, verify=trust(self.url)
+                )
+
+        self._connections = connections
+        self._by_process = {os.getpid(): connections()}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
@@ -92,6 +100,14 @@ class Vardy:
     def close(self) -> None:
         """Closes the connections."""
         self._http.close()
+
+    @property
+    def _http(self) -> httpx.Client:
+        """The connections of this process. On those of the one that it was forked from, answers would go to either."""
+        process = os.getpid()
+        if process not in self._by_process:
+            self._by_process[process] = self._connections()
+        return self._by_process[process]
 
     run = blocking(Flows.run)
     explore = blocking(Flows.explore)

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from vardy_api import client_calls as calls
-from vardy_api.client_arguments import as_quota, as_user, checked, job_id_of, named
+from vardy_api.client_arguments import as_quota, as_time, as_tuple, as_user, checked, job_id_of, named
 from vardy_api.client_flows import Flow, Flows, Item, Stream
 from vardy_api.shapes import KeyChange, KeyCreate, KeyRotate
 from vardy_worker.contracts.audit import Action
@@ -52,7 +52,7 @@ class AdministrationFlows(Flows):
             request = KeyCreate(
                 name=name,
                 owner=owner,
-                scopes=tuple(named(Scope, scope, "scopes") for scope in scopes),
+                scopes=tuple(named(Scope, scope, "scopes") for scope in as_tuple(scopes, "scopes")),
                 person=as_user(person, "person"),
                 expires_in_seconds=expires_in_seconds,
                 quota=as_quota(quota or {}),
@@ -102,8 +102,8 @@ class AdministrationFlows(Flows):
             "chain": chain,
             "by": by,
             "action": None if action is None else named(Action, action, "action"),
-            "after": None if after is None else after.isoformat(),
-            "before": None if before is None else before.isoformat(),
+            "after": as_time(after, "after"),
+            "before": as_time(before, "before"),
         }
         return (yield from self._perform(calls.list_audit(filters, cursor=cursor, limit=limit)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 import time
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -24,6 +25,7 @@ from vardy_api.client_transport import (
     request_options,
     stream_options,
     trust,
+    usable_environment,
 )
 
 if TYPE_CHECKING:
@@ -70,9 +72,15 @@ class AsyncVardy:
         self._pause = pause
         self._flows = Flows(asks=on_approval is not None, now=now)
         headers = key_headers(api_key, via)
-        self._http = httpx.AsyncClient(
-            base_url=self.url, headers=headers, transport=transport, limits=UNLIMITED, verify=trust(self.url)
-        )
+
+        def connections() -> httpx.AsyncClient:
+            with usable_environment():
+                return httpx.AsyncClient(
+                    base_url=self.url, headers=headers, transport=transport, limits=UNLIMITED, verify=trust(self.url)
+                )
+
+        self._connections = connections
+        self._by_process = {os.getpid(): connections()}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
@@ -88,6 +96,14 @@ class AsyncVardy:
     async def close(self) -> None:
         """Closes the connections."""
         await self._http.aclose()
+
+    @property
+    def _http(self) -> httpx.AsyncClient:
+        """The connections of this process. On those of the one that it was forked from, answers would go to either."""
+        process = os.getpid()
+        if process not in self._by_process:
+            self._by_process[process] = self._connections()
+        return self._by_process[process]
 
     run = awaiting(Flows.run)
     explore = awaiting(Flows.explore)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from urllib.parse import quote, urlsplit
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import to_jsonable_python
 
-from vardy_api.client_errors import ClientError
+from vardy_api.client_errors import ClientError, unfit
 from vardy_api.recipe_shapes import RecipeDifference, RecipeList, RecipeView
 from vardy_api.rule_shapes import RulesTestPage
 from vardy_api.shapes import (
@@ -61,6 +62,8 @@ M = TypeVar("M", bound=BaseModel)
 JSON_LINES = "application/jsonl"
 PAGE_MAX = 200
 """The most items that the service puts on one page."""
+NAME_CHARACTERS_MAX = 4096
+"""No id, name or cursor is as long; no service would take an address that holds one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,10 @@ def read_as(model: type[M]) -> Callable[[Reply], M]:
 
 def _nothing(reply: Reply) -> None:
     _refuse_redirect(reply)
+    if reply.status != 204:  # noqa: PLR2004 - HTTP's No Content
+        # A page of whatever stands between says nothing about what was to be done.
+        msg = "The answer is not one of Vardy; is this address a Vardy API of this version?"
+        raise ClientError(msg, code="client.bad_answer")
 
 
 def _refuse_redirect(reply: Reply) -> None:
@@ -133,16 +140,47 @@ def read_problem(reply: Reply) -> Problem:
         )
 
 
+def _written(value: object, at: str) -> str:
+    """An id, a name or a number for an address. Raises `InvalidArguments` for what is none."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise unfit({"at": at, "message": "give an id or a name, as a text"})
+    text = str(value)
+    if len(text) > NAME_CHARACTERS_MAX or any("\ud800" <= character <= "\udfff" for character in text):
+        raise unfit({"at": at, "message": "this is too long, or no text of Unicode"})
+    return text
+
+
+def _segment(part: str | int) -> str:
+    text = _written(part, "")
+    if not text:
+        raise unfit({"at": "", "message": "an id or a name is empty"})
+    # Clients and proxies take one or two dots by themselves for another address.
+    return quote(text, safe="") if text.strip(".") or len(text) > 2 else text.replace(".", "%2E")  # noqa: PLR2004 - `.` and `..`
+
+
 def _path(*parts: str | int) -> str:
-    return "/v1/" + "/".join(quote(str(part), safe="") for part in parts)
+    return "/v1/" + "/".join(map(_segment, parts))
 
 
 def _body(model: BaseModel) -> bytes:
-    return model.model_dump_json(exclude_unset=True, by_alias=True).encode()
+    try:
+        given = model.model_dump(exclude_unset=True, by_alias=True)
+        # Not pydantic's own way, which sends null for what is no number.
+        return json.dumps(given, default=to_jsonable_python, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError) as error:
+        message = "it holds what JSON cannot: a number that is none, half a character, or an object of Python"
+        raise unfit({"at": "", "message": message}) from error
 
 
 def _query(**values: object) -> dict[str, str]:
-    return {name: str(value) for name, value in values.items() if value is not None}
+    return {name: _written(value, f"/{name}") for name, value in values.items() if value is not None}
+
+
+def _header(value: str, at: str) -> str:
+    """A value that a header can carry. Raises `InvalidArguments` for what is none."""
+    if value and isinstance(value, str) and value.isascii() and value.isprintable() and " " not in value:
+        return value
+    raise unfit({"at": f"/{at}", "message": "give a text of visible ASCII characters"})
 
 
 # --- jobs ------------------------------------------------------------------------------------
@@ -154,7 +192,7 @@ def submit(request: RunRequest | ExploreRequest, *, idempotency_key: str) -> Cal
         "POST",
         _path("explore" if isinstance(request, ExploreRequest) else "run"),
         read_as(JobView),
-        headers={"Idempotency-Key": idempotency_key},
+        headers={"Idempotency-Key": _header(idempotency_key, "idempotency_key")},
         content=_body(request),
     )
 
@@ -208,9 +246,11 @@ def read_attempts(job_id: str) -> Call[AttemptsView]:
 
 def read_events(job_id: str, *, after: str, follow: bool) -> Call[None]:
     """`GET /v1/jobs/{id}/events`: those after the id `after`, as a stream; `204` when there is no more to tell."""
-    headers = {"Accept": "text/event-stream, application/problem+json"} | ({"Last-Event-ID": after} if after else {})
+    headers = {"Accept": "text/event-stream, application/problem+json"}
+    if after != "":
+        headers["Last-Event-ID"] = _header(after, "after")
     query = _query(follow="true") if follow else {}
-    return Call("GET", _path("jobs", job_id, "events"), _nothing, query=query, headers=headers)
+    return Call("GET", _path("jobs", job_id, "events"), _refuse_redirect, query=query, headers=headers)
 
 
 def read_event(data: str) -> EventView:
@@ -224,7 +264,7 @@ def decide(job_id: str, digest: str, request: DecisionRequest) -> Call[JobView]:
         "POST",
         _path("jobs", job_id, "decisions"),
         read_as(JobView),
-        headers={"If-Match": f'"{digest}"'},
+        headers={"If-Match": f'"{_header(digest, "digest")}"'},
         content=_body(request),
         repeatable=False,
     )
@@ -236,7 +276,7 @@ def commit_planned(job_id: str, digest: str, request: PersonRequest) -> Call[Job
         "POST",
         _path("jobs", job_id, "commit"),
         read_as(JobView),
-        headers={"If-Match": f'"{digest}"'},
+        headers={"If-Match": f'"{_header(digest, "digest")}"'},
         content=_body(request),
         repeatable=False,
     )
@@ -297,7 +337,7 @@ def recipe_versions(name: str, *, cursor: str | None) -> Call[RecipeList]:
 
 def recipe_difference(name: str, before: int, after: int | None) -> Call[RecipeDifference]:
     """`GET /v1/recipes/{name}/difference`; without `after` up to the newest version."""
-    query = {"from": str(before)} | ({} if after is None else {"to": str(after)})
+    query = _query(**{"from": before, "to": after})
     return Call("GET", _path("recipes", name, "difference"), read_as(RecipeDifference), query=query)
 
 

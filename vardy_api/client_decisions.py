@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vardy_api import client_calls as calls
-from vardy_api.client_arguments import as_user, checked, job_id_of, shown_plan
+from vardy_api.client_arguments import as_seconds, as_user, checked, job_id_of, shown_plan
 from vardy_api.client_waiting import WaitingFlows
 from vardy_api.shapes import DecisionRequest, PersonRequest, ReasonRequest, ResolveRequest
 from vardy_worker.contracts.decision import Choice
@@ -40,6 +40,7 @@ class DecisionFlows(WaitingFlows):
         asked for it (`approval.requester`) while four eyes are demanded; a `PLANNED` one
         is committed for `user`, under the rules and approvals as always.
         """
+        shown_plan(job, None)
         if job.status is Status.PLANNED:
             return (yield from self.commit_planned(job, user=user, wait=wait, timeout_seconds=timeout_seconds))
         return (yield from self.approve(job, user=user, reason=reason, wait=wait, timeout_seconds=timeout_seconds))
@@ -55,6 +56,7 @@ class DecisionFlows(WaitingFlows):
         timeout_seconds: float | None = None,
     ) -> Flow[JobView]:
         """Approves the plan that was shown; a job given by id alone needs its `digest`."""
+        as_seconds(timeout_seconds, "timeout_seconds")
         decided = yield from self._decide(job, Choice.APPROVE, user, reason, digest)
         return (yield from self._wait_if(decided, wait=wait, timeout_seconds=timeout_seconds))
 
@@ -80,6 +82,7 @@ class DecisionFlows(WaitingFlows):
         timeout_seconds: float | None = None,
     ) -> Flow[JobView]:
         """Commits a `PLANNED` job under the rules now active; it may come back `PENDING_APPROVAL`."""
+        as_seconds(timeout_seconds, "timeout_seconds")
         job_id, shown = shown_plan(job, digest)
         begun = yield from self._perform(calls.commit_planned(job_id, shown, PersonRequest(user=as_user(user))))
         return (yield from self._wait_if(begun, wait=wait, timeout_seconds=timeout_seconds))

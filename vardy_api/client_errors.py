@@ -148,6 +148,13 @@ def problem_error(problem: Problem, *, retry_after_seconds: float | None = None)
     return kind(problem, retry_after_seconds=retry_after_seconds)
 
 
+def unfit(*problems: dict[str, Any]) -> VardyProblem:
+    """Why no request can have these arguments; each problem says `at` which place (a JSON Pointer), and `message`."""
+    first = problems[0]
+    message = f"{first['at'] or 'the body'}: {first['message']}."
+    return refusal("request.invalid", message, {"problems": list(problems)})
+
+
 def refusal(code: str, message: str, details: dict[str, Any] | None = None) -> VardyProblem:
     """What the service would answer, where that is known before anything is sent."""
     status, title = PROBLEMS[code]

@@ -234,6 +234,6 @@ def retry_after(reply: Reply) -> float | None:
         return float(said)
     try:
         left = parsedate_to_datetime(said) - parsedate_to_datetime(reply.headers.get("date", ""))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return max(0.0, left.total_seconds())

@@ -6,7 +6,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 from vardy_api import client_calls as calls
-from vardy_api.client_arguments import as_tuple, as_user, checked, job_filters, job_id_of, named
+from vardy_api.client_arguments import as_names, as_user, checked, job_filters, job_id_of, named
 from vardy_api.client_waiting import WaitingFlows, whole
 from vardy_api.shapes import ExploreRequest, RunRequest
 from vardy_worker.contracts.job import JobKind, Mode
@@ -56,7 +56,7 @@ class JobFlows(WaitingFlows):
                 params=params or {},
                 user=as_user(user),
                 mode=named(Mode, mode, "mode"),
-                functions=as_tuple(functions),
+                functions=as_names(functions),
                 execution_repairs=execution_repairs,
                 judge=judge,
                 metadata=metadata or {},
@@ -89,7 +89,7 @@ class JobFlows(WaitingFlows):
                 question=question,
                 params=params or {},
                 user=as_user(user),
-                functions=as_tuple(functions),
+                functions=as_names(functions),
                 judge=judge,
                 rounds_max=rounds_max,
                 metadata=metadata or {},
@@ -105,10 +105,11 @@ class JobFlows(WaitingFlows):
         wait: bool,
         timeout_seconds: float | None,
     ) -> Flow[JobView]:
-        plain = calls.submit(body, idempotency_key=idempotency_key or secrets.token_urlsafe(24))
+        key = secrets.token_urlsafe(24) if idempotency_key is None else idempotency_key
+        plain = calls.submit(body, idempotency_key=key)
+        end = self._end(timeout_seconds)
         if not wait:
             return (yield from self._perform(plain))
-        end = self._end(timeout_seconds)
         job, _ = yield from self._held(calls.preferring_wait(plain, whole(end - self._now())), plain)
         return (yield from self._settled(job, end, timeout_seconds))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vardy_api import client_calls as calls
-from vardy_api.client_arguments import as_statuses, as_tuple, as_user, checked, job_id_of, named
+from vardy_api.client_arguments import as_names, as_statuses, as_user, checked, job_id_of, named
 from vardy_api.client_flows import Flow, Flows
 from vardy_api.rule_shapes import RulesTest
 from vardy_api.shapes import ProgramCheck, PromptRequest, RulesPut
@@ -38,7 +38,7 @@ class LibraryFlows(Flows):
         """Checks a program, or the one in a model's `text`. Findings are an answer, no exception."""
         with checked():
             body = ProgramCheck(
-                source=source, text=text, user=as_user(user), functions=as_tuple(functions), judge=judge
+                source=source, text=text, user=as_user(user), functions=as_names(functions), judge=judge
             )
         return (yield from self._perform(calls.check_program(body)))
 
@@ -112,7 +112,7 @@ class LibraryFlows(Flows):
                 judge=judge,
                 params=params or {},
                 user=as_user(user),
-                functions=as_tuple(functions),
+                functions=as_names(functions),
             )
         return (yield from self._perform(calls.preview_prompt(body)))
 

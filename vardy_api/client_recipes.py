@@ -66,12 +66,14 @@ class RecipeFlows(Flows):
         with checked():
             request = RecipeSave(
                 source=source,
-                from_job=None if from_job is None else job_id_of(from_job),
+                from_job=None if from_job is None else job_id_of(from_job, "from_job"),
                 description=description,
                 judge=judge,
                 envelope=as_envelope(envelope),
-                envelope_from_job=None if envelope_from_job is None else job_id_of(envelope_from_job),
-                functions=None if functions is None else dict(functions),
+                envelope_from_job=(
+                    None if envelope_from_job is None else job_id_of(envelope_from_job, "envelope_from_job")
+                ),
+                functions=functions,
                 reviewed_by=reviewed_by,
                 expect_version=expect_version,
                 expect_sha256=expect_sha256,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from vardy_api.client_calls import Call
     from vardy_api.shapes import Via
 
+PORT_MAX = 65535
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 30.0
 """How long an answer may take beyond the time it is held back on purpose."""
@@ -35,14 +37,31 @@ UNLIMITED = httpx.Limits(max_connections=None, max_keepalive_connections=20)
 
 def address(url: str | None) -> str:
     """The address of the service, without a slash at its end. Raises `ClientError` for none."""
-    given = (url or os.environ.get("VARDY_URL") or "http://127.0.0.1:8000").rstrip("/")
+    given = url or os.environ.get("VARDY_URL") or "http://127.0.0.1:8000"
     try:
         parsed = httpx.URL(given)
-    except httpx.InvalidURL as error:
-        raise ClientError(f"{given} is not an address: {error}.", code="client.bad_url") from error
+    except (httpx.InvalidURL, TypeError) as error:
+        raise ClientError(f"The address cannot be read: {str(error).rstrip('.')}.", code="client.bad_url") from error
     if parsed.userinfo:
         raise ClientError("The address names a user; give the key as api_key instead.", code="client.bad_url")
-    return given
+    if parsed.scheme not in {"http", "https"} or not parsed.host or (parsed.port or 1) > PORT_MAX:
+        raise ClientError(f"{given!r} is not an http or https address.", code="client.bad_url")
+    if parsed.query or parsed.fragment:
+        raise ClientError("The address ends in a query or a fragment; leave it out.", code="client.bad_url")
+    return given.rstrip("/?#")
+
+
+@contextmanager
+def usable_environment() -> Iterator[None]:
+    """Raises `ClientError` for proxies and certificates that the environment names and no connection can use."""
+    try:
+        yield
+    except (httpx.InvalidURL, ValueError, ImportError) as error:
+        msg = f"A proxy that the environment names cannot be used: {error}"
+        raise ClientError(msg, code="client.bad_url") from error
+    except OSError as error:
+        msg = f"The certificates that the environment names cannot be read: {error.strerror}."
+        raise ClientError(msg, code="client.tls") from error
 
 
 def trust(url: str) -> ssl.SSLContext | bool:

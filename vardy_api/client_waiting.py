@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
+import inspect
 
 from vardy_api import client_calls as calls
-from vardy_api.client_arguments import as_user, checked, job_id_of
-from vardy_api.client_errors import WaitTimeout
+from vardy_api.client_arguments import as_seconds, as_user, checked, job_id_of
+from vardy_api.client_errors import WaitTimeout, unfit
 from vardy_api.client_flows import WAITING_PAUSE_SECONDS, Ask, Decision, Flow, Flows, Pause
 from vardy_api.shapes import WAIT_SECONDS_MAX, DecisionRequest
 from vardy_worker.contracts.decision import Choice
 from vardy_worker.contracts.status import Status
-
-if TYPE_CHECKING:
-    from vardy_worker.contracts.view import JobView
+from vardy_worker.contracts.view import JobView
 
 HELD_SECONDS_MIN = 0.5
 """A long poll answered sooner, and unsettled, was not held back: then the client pauses itself."""
@@ -29,7 +26,7 @@ class WaitingFlows(Flows):
 
     def _end(self, timeout_seconds: float | None) -> float:
         """When a wait that begins now is over."""
-        return math.inf if timeout_seconds is None else self._now() + timeout_seconds
+        return self._now() + as_seconds(timeout_seconds, "timeout_seconds")
 
     def _settled(self, job: JobView | str, end: float, timeout_seconds: float | None) -> Flow[JobView]:
         """The job when it has settled; asks about each plan that comes back pending, once per digest."""
@@ -41,7 +38,7 @@ class WaitingFlows(Flows):
             if seen.plan.digest in asked:
                 return seen
             asked.add(seen.plan.digest)
-            decision: Decision | None = yield Ask(seen)
+            decision = as_decision((yield Ask(seen)))
             if decision is None:
                 return seen
             choice = Choice.APPROVE if decision.approve else Choice.DENY
@@ -57,7 +54,7 @@ class WaitingFlows(Flows):
 
     def _wait(self, job: JobView | str, end: float, timeout_seconds: float | None) -> Flow[JobView]:
         """Polls until the job has settled. Raises `WaitTimeout` at `end`, `timeout_seconds` after the wait began."""
-        if not isinstance(job, str) and job.settled:
+        if isinstance(job, JobView) and job.settled:
             return job
         job_id = job_id_of(job)
         held = float(WAIT_SECONDS_MAX)
@@ -80,6 +77,18 @@ class WaitingFlows(Flows):
                 held = min(wait, took) / 2
             if took < HELD_SECONDS_MIN:
                 yield Pause(max(0.0, min(HELD_SECONDS_MIN, end - self._now())))
+
+
+def as_decision(answer: object) -> Decision | None:
+    """What `on_approval` answered. Raises `InvalidArguments` for what is no plain yes or no, and nothing is decided."""
+    if answer is None or (isinstance(answer, Decision) and isinstance(answer.approve, bool)):
+        return answer
+    if inspect.iscoroutine(answer):
+        answer.close()
+        message = "a coroutine function is for AsyncVardy"
+    else:
+        message = "answer with a Decision, whose `approve` is True or False, or with None"
+    raise unfit({"at": "/on_approval", "message": message})
 
 
 def whole(seconds: float) -> float:

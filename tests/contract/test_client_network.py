@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.server
 import os
 import signal
 import socket
@@ -41,6 +42,34 @@ from vardy_api import Vardy
 with Vardy() as vardy:
     print("waiting", flush=True)
     vardy.wait(sys.argv[1])
+"""
+
+
+FORKING = """
+import asyncio, os, sys
+from vardy_api import AsyncVardy, Vardy
+
+def blocking():
+    vardy = Vardy()
+    return lambda name: vardy.recipe(name)
+
+def awaited():
+    vardy, loop = AsyncVardy(), asyncio.new_event_loop()
+    return lambda name: loop.run_until_complete(vardy.recipe(name))
+
+ask = {"Vardy": blocking, "AsyncVardy": awaited}[sys.argv[1]]()
+def told(name):
+    try:
+        ask(name)
+    except Exception as error:
+        print(name, getattr(error, "code", error), flush=True)
+told("before")
+child = os.fork()
+if not child:
+    told("child")
+    os._exit(0)
+os.waitpid(child, 0)
+told("parent")
 """
 
 
@@ -290,3 +319,36 @@ def test_an_interrupt_ends_a_wait_at_once(api: ApiWorld, service: Served) -> Non
         _, errors = waiting.communicate(timeout=20)
     assert "KeyboardInterrupt" in errors
     assert "Exception ignored" not in errors
+
+
+def test_a_process_that_forks_shares_no_connection_with_its_child(kind: Kind) -> None:
+    seen: dict[str, int] = {}
+
+    class Answering(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            seen[self.path.rpartition("/")[2]] = self.client_address[1]
+            self.send_response(404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            """Says nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        environment = os.environ | {"VARDY_URL": f"http://127.0.0.1:{server.server_port}", "VARDY_API_KEY": "vk_k"}
+        ran = subprocess.run(
+            [sys.executable, "-c", FORKING, kind],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=30,
+        )
+        server.shutdown()
+    thread.join()
+    assert ran.stdout.split("\n") == ["before http.404", "child http.404", "parent http.404", ""], ran.stderr
+    assert seen["before"] == seen["parent"] != seen["child"]
