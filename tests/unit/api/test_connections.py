@@ -9,6 +9,7 @@ import socket
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+import h11
 import httpx
 import pytest
 
@@ -16,7 +17,13 @@ from tests.support.api import ApiWorld, run_body
 from tests.support.raw_http import wire
 from tests.support.serving import served
 from tests.support.waiting import eventually
-from vardy_api.http.framing import CHUNKS_MAX, HEAD_BYTES_MAX, HEADERS_MAX, REQUEST_LINE_BYTES_MAX
+from vardy_api.http.framing import (
+    CHUNKS_MAX,
+    HEAD_BYTES_MAX,
+    HEADERS_MAX,
+    REQUEST_LINE_BYTES_MAX,
+    StrictConnection,
+)
 from vardy_api.http.middleware import SECURITY_HEADERS
 from vardy_api.http.server import (
     HEAD_SECONDS_MAX,
@@ -167,6 +174,26 @@ def test_what_follows_a_body_is_a_request_of_its_own(server: Served) -> None:
     with wire(server.url) as connection:
         connection.send(POST + b"Content-Length: %d\r\n\r\n" % len(smuggled) + smuggled + GET + b"\r\n")
         assert [connection.answer().status, connection.answer().status] == [401, 200]
+
+
+def test_the_chunks_of_each_body_are_counted_alone(server: Served) -> None:
+    body = POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\n \r\n" * (CHUNKS_MAX * 2 // 3) + b"0\r\n\r\n"
+    with wire(server.url) as connection:
+        for _ in range(2):
+            connection.send(body)
+            assert connection.answer().status == 401
+
+
+def test_a_body_of_said_length_may_come_in_any_number_of_pieces() -> None:
+    connection = StrictConnection()
+    size = CHUNKS_MAX + 1
+    connection.receive_data(POST + b"Content-Length: %d\r\n\r\n" % size)
+    assert isinstance(connection.next_event(), h11.Request)
+    for _ in range(size):
+        connection.receive_data(b" ")
+        assert isinstance(connection.next_event(), h11.Data)
+    assert isinstance(connection.next_event(), h11.EndOfMessage)
+    assert connection.refusal is None
 
 
 def test_a_bad_request_after_a_good_one_does_not_take_its_answer(server: Served) -> None:
