@@ -16,6 +16,7 @@ from vardy_api.http.json_body import JsonRoute
 from vardy_api.http.leaving import while_connected
 from vardy_api.http.problems import problem_responses
 from vardy_api.shapes import ExploreRequest, RunRequest, explore_submission, submission_of
+from vardy_worker.contracts.errors import RecordTooNew, TransientError
 from vardy_worker.contracts.status import is_settled
 from vardy_worker.contracts.view import JobView
 
@@ -111,9 +112,12 @@ async def _answer(
     seconds = wait_preferred(prefer)
     if not seconds:
         return accepted(result.job, headers)
-    read = await while_connected(
-        connection.receive, use.held.wait(caller, result.job.id, seconds, is_new=not result.replayed)
-    )
+    waiting = use.held.wait(caller, result.job.id, seconds, is_new=not result.replayed)
+    try:
+        read = await while_connected(connection.receive, waiting)
+    except (TransientError, RecordTooNew):
+        # The job is stored, whatever keeps it from being read now: who heard otherwise would submit it again.
+        return accepted(result.job, headers)
     headers["Preference-Applied"] = f"wait={seconds:g}"
     if is_settled(read.job.status):
         return read_answer(read, headers=headers)

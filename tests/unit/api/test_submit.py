@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.api import run_body
 from tests.support.factories import ANA, LEA
-from vardy_worker.contracts.errors import QueueUnavailable
+from vardy_worker.contracts.errors import QueueUnavailable, RecordTooNew, StoreUnavailable
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import Scope
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import httpx
 
     from tests.support.api import ApiWorld
+    from vardy_worker.contracts.errors import VardyError
 
 
 def test_a_job_is_stored_and_published_before_202_is_answered(api: ApiWorld, http: httpx.Client) -> None:
@@ -213,6 +214,21 @@ def test_a_preferred_wait_answers_200_when_the_job_settles_in_time(api: ApiWorld
 def test_a_preferred_wait_answers_202_when_the_time_is_over(http: httpx.Client) -> None:
     answer = http.post("/v1/run", json=run_body(), headers={"Prefer": "wait=0.05"})
     assert (answer.status_code, answer.json()["status"]) == (202, "QUEUED")
+
+
+@pytest.mark.parametrize("failure", [StoreUnavailable("away"), RecordTooNew("newer")])
+def test_a_preferred_wait_answers_202_when_the_stored_job_cannot_be_read(
+    api: ApiWorld, http: httpx.Client, monkeypatch: pytest.MonkeyPatch, failure: VardyError
+) -> None:
+    def unreadable(job_id: str) -> None:
+        del job_id
+        raise failure
+
+    monkeypatch.setattr(api.store, "get", unreadable)
+    answer = http.post("/v1/run", json=run_body(), headers={"Prefer": "wait=0.05"})
+    assert (answer.status_code, answer.json()["status"]) == (202, "QUEUED")
+    assert answer.headers["location"] == f"/v1/jobs/{api.queue.take('run')}"
+    assert "preference-applied" not in answer.headers
 
 
 @pytest.mark.parametrize("prefer", ["respond-async", "wait=soon", "wait=-1", "wait=nan", ""])
