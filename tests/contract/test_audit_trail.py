@@ -303,6 +303,12 @@ def test_filters_by_time_find_entries_whatever_the_clock_of_their_writer_said(wo
         assert [entry.subject for entry in page.items] == ["-4" if where.before_ms else "4"]
 
 
+def test_times_before_1970_are_before_every_entry(world: World) -> None:
+    submitted_with_note(world)
+    assert world.trail.page(AuditFilter(before_ms=-62_135_596_800_000), cursor=None, limit=10).items == ()
+    assert len(world.trail.page(AuditFilter(after_ms=-62_135_596_800_000), cursor=None, limit=10).items) == 1
+
+
 def test_the_log_has_every_entry_in_order_of_recording_and_goes_on_after_any(world: World) -> None:
     jobs = [submitted_with_note(world) for _ in range(2)]
     for turn in range(3):

@@ -176,7 +176,7 @@ class RedisAuditTrail:
         """See `AuditTrail.page`."""
         if where.chain is not None:
             return self._chain_page(where.chain, where, cursor=cursor, limit=limit)
-        to = f"{where.before_ms + SKEW_MS}" if where.before_ms is not None else "+"
+        to = "+" if where.before_ms is None else str(max(0, where.before_ms + SKEW_MS))
         if cursor is not None:
             to = f"({log_place(*read_cursor(cursor))}"
         since = "-" if where.after_ms is None else str(max(0, where.after_ms - SKEW_MS))
