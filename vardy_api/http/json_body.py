@@ -34,6 +34,8 @@ JSON_DEPTH_MAX = 64
 """Objects and arrays within each other."""
 JSON_BRACKETS_MAX = 100_000
 """Those that open an object or an array, in texts too. Half a million empty arrays would take a second to read."""
+MISFITS_MAX = 1000
+"""Values of a body that do not fit its shape and are looked at one by one: of half a million it takes seconds."""
 INLINE_BYTES_MAX = 16 * 1024
 """Larger bodies are parsed by a thread, so that other requests do not wait for it."""
 
@@ -110,12 +112,15 @@ def parse_json(content: bytes) -> JsonValue:
 def typed_json(shape: TypeAdapter[Any], content: bytes) -> JsonValue:
     """The value of a JSON text whose types are those of the shape, without being turned into them: `0` is not `false`.
 
-    Raises as `parse_json` does, and `RequestValidationError`.
+    Raises as `parse_json` does, and `RequestValidationError`; `request.invalid` for more than `MISFITS_MAX` misfits.
     """
     value = parse_json(content)
     try:
         shape.validate_json(content, strict=True)
     except ValidationError as error:
+        if error.error_count() > MISFITS_MAX:
+            message = f"The body has {error.error_count()} values that do not fit."
+            raise RequestError(message, details={"problems": [{"at": "", "message": message}]}) from None
         wrong = [each for each in error.errors(include_url=False, include_context=False) if not _is_whole(each)]
         if wrong:
             raise RequestValidationError([{**each, "loc": ("body", *each["loc"])} for each in wrong]) from None

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from vardy_worker.ports import Clock, Documents, JobStore
 
 PROBLEMS_MAX = 50
-"""Functions that do not exist named in one answer: for each one a like one is looked for."""
+"""Functions or limits that do not exist named in one answer: with each go the names of those that do."""
 
 log = get_logger(__name__)
 
@@ -230,6 +230,8 @@ def check_limits(kind: JobKind, submission: Submission, limits: Limits) -> None:
     """Raises for a limit that does not exist, does not fit its type, or would raise the deployment's."""
     problems: list[JsonObject] = []
     for name, value in submission.limits.items():
+        if len(problems) == PROBLEMS_MAX:
+            break
         is_field = kind is JobKind.EXPLORE and name == ROUNDS_LIMIT
         at = "/rounds_max" if is_field else f"/limits/{name[:60]}"
         if name not in Limits.model_fields:

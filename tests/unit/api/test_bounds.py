@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from tests.support.api import ApiWorld, run_body
-from vardy_api.http.json_body import JSON_BRACKETS_MAX, parse_json
+from vardy_api.http.json_body import JSON_BRACKETS_MAX, MISFITS_MAX, parse_json, typed_json
 from vardy_api.http.middleware import SECURITY_HEADERS
 from vardy_api.operations.submit import PROBLEMS_MAX
-from vardy_api.shapes import MODEL_TEXT_MAX, Problem
+from vardy_api.shapes import MODEL_TEXT_MAX, Problem, RunRequest
 from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.user import Scope
 from vardy_worker.programs import extract
@@ -36,6 +38,27 @@ def test_of_many_functions_that_do_not_exist_the_first_are_told(http: httpx.Clie
     answer = http.post("/v1/run", json=run_body(functions=[f"f{number}" for number in range(3000)]))
     assert answer.json()["code"] == "request.invalid"
     assert len(answer.json()["details"]["problems"]) == PROBLEMS_MAX
+
+
+def test_of_many_limits_that_do_not_exist_the_first_are_told(http: httpx.Client) -> None:
+    answer = http.post("/v1/run", json=run_body(limits={f"l{number}": 1 for number in range(3000)}))
+    assert answer.json()["code"] == "request.invalid"
+    assert len(answer.json()["details"]["problems"]) == PROBLEMS_MAX
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"request": "x", "functions": [1] * (MISFITS_MAX + 1)},
+        {"request": "x", "user": {"id": "ana", "roles": [1] * (MISFITS_MAX + 1)}},
+        {"request": "x", "metadata": {f"m{number}": 1 for number in range(MISFITS_MAX + 1)}},
+        {"request": "x", **{f"f{number}": 1 for number in range(MISFITS_MAX + 1)}},
+    ],
+)
+def test_very_many_values_that_do_not_fit_are_counted_and_not_looked_at_one_by_one(body: dict[str, Any]) -> None:
+    with pytest.raises(RequestError, match=f"has {MISFITS_MAX + 1} values that do not fit") as refused:
+        typed_json(TypeAdapter(RunRequest), json.dumps(body).encode())
+    assert refused.value.details["problems"][0]["at"] == ""
 
 
 def test_a_text_longer_than_models_write_is_not_searched_for_a_program(loop_thread: LoopThread) -> None:
