@@ -21,7 +21,7 @@ from vardy_worker.contracts.policy import RulesVersion, RuleWarning
 from vardy_worker.contracts.program import Finding
 from vardy_worker.contracts.quota import KeyQuota, Quota, QuotaOf, Used
 from vardy_worker.contracts.status import Stage, Status
-from vardy_worker.contracts.user import ApiKey, Scope, User
+from vardy_worker.contracts.user import ApiKey, PersonId, Scope, User
 from vardy_worker.contracts.view import JournalEntryView, instant, moment
 
 Person = Annotated[
@@ -248,8 +248,8 @@ class PromptView(Contract):
 class KeyCreate(Contract):
     """A key to make. A key with a `person` acts only as that person."""
 
-    name: str = Field("", max_length=200)
-    owner: str = Field("", max_length=200, description="jobs belong to the owner; default: the person, or the name")
+    name: PersonId = Field("", max_length=200)
+    owner: PersonId = Field("", max_length=200, description="jobs belong to the owner; default: the person or the name")
     scopes: tuple[Scope, ...] = Field(min_length=1)
     person: User | None = None
     expires_in_seconds: int | None = Field(None, ge=60, le=KEY_SECONDS_MAX)

@@ -51,6 +51,14 @@ def test_nobody_calls_themselves_as_vardy_does_in_the_audit_trail(http: httpx.Cl
     assert refused(http.post(f"/v1/jobs/{job}/cancel", json={"user": {"id": name}})) == ["/user/id"]
 
 
+@pytest.mark.parametrize("name", ["vardy ", "boot\u200bstrap", "shop\n", "\x1b[31mshop", "shop  desk"])
+def test_an_owner_that_could_look_like_another_is_refused_as_an_id_of_a_person_is(
+    http: httpx.Client, name: str
+) -> None:
+    for key in ({"owner": name}, {"name": name}):
+        assert refused(http.post("/v1/keys", json={"scopes": ["read"], **key})) == [f"/{next(iter(key))}"]
+
+
 def refused(answer: httpx.Response) -> list[str]:
     """Where the request is wrong."""
     assert (answer.status_code, answer.json()["code"]) == (422, "request.invalid")
