@@ -85,6 +85,18 @@ def test_who_waits_for_the_end_costs_no_look_until_it_is_told() -> None:
     asyncio.run(scenario())
 
 
+def test_nobody_waits_for_a_job_that_is_not_there_any_more() -> None:
+    async def scenario() -> None:
+        around = Around()
+        around.job = queued_job()
+        async with around.poll() as polling:
+            around.feed.told(None, None)
+            await asyncio.wait_for(polling, SECONDS / 2)
+        assert around.store.looks == 1
+
+    asyncio.run(scenario())
+
+
 def test_a_change_of_which_only_the_job_is_told_is_looked_at() -> None:
     async def scenario() -> None:
         around = Around()
