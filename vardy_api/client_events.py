@@ -28,6 +28,7 @@ from vardy_api.client_flows import (
 )
 from vardy_api.client_waiting import WaitingFlows
 from vardy_api.shapes import EventView
+from vardy_worker.contracts.events import EventType
 from vardy_worker.contracts.status import TRANSITIONS
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ EMPTY_STREAM_SECONDS = 1.0
 LOOK_SECONDS = 5.0
 """How often a job that is settled but may go on is looked at where streams do not come through."""
 
-KNOWN_TYPES: Final = frozenset(get_args(EventView.model_fields["type"].annotation))
+KNOWN_TYPES: Final = frozenset(get_args(EventType))
 NOTHING_MORE = 204
 GATEWAY_TIMEOUT = 504
 """Something on the way waited for the end of the stream."""

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from vardy_worker.contracts.audit_chain import BrokenEntry
 from vardy_worker.contracts.base import Contract, JsonObject, JsonValue
 from vardy_worker.contracts.decision import Choice
+from vardy_worker.contracts.events import EventType
 from vardy_worker.contracts.execution import ConsoleLine
 from vardy_worker.contracts.job import Attempt, JobKind, JobSummary, QueueName, Submission
 from vardy_worker.contracts.model import Message
@@ -142,7 +143,7 @@ class EventView(Contract):
     """One event of a job. `id` is its place in the job's stream; a stream is resumed after it."""
 
     id: str
-    type: Literal["status", "stage", "effect", "decision", "round"]
+    type: EventType
     at: datetime
     data: JsonObject = Field(default_factory=dict)
 

@@ -35,7 +35,7 @@ class JudgeSession:
         limits: Limits,
         spent: JudgeUsage,
         noted: Callable[[JudgeUsage], None],
-        exceeded: Callable[[], QuotaExceeded | None] = lambda: None,
+        exceeded: Callable[[], QuotaExceeded | None],
     ) -> None:
         self._judge = judge
         self._job_id = job_id

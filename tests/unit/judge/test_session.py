@@ -41,7 +41,14 @@ class ToldJudge:
 
 def session(judge: ToldJudge, *, spent: JudgeUsage | None = None, told: list[JudgeUsage] | None = None) -> JudgeSession:
     noted = [] if told is None else told
-    return JudgeSession(judge, job_id="job_1", limits=LIMITS, spent=spent or JudgeUsage(), noted=noted.append)
+    return JudgeSession(
+        judge,
+        job_id="job_1",
+        limits=LIMITS,
+        spent=spent or JudgeUsage(),
+        noted=noted.append,
+        exceeded=lambda: None,
+    )
 
 
 def classify(*texts: str | None) -> JudgeCall:
