@@ -448,6 +448,14 @@ def _read_lines(reply: Reply) -> tuple[bytes, ...]:
     return tuple(reply.content.split(b"\n")[:-1])
 
 
+def place_of(line: bytes) -> str:
+    """Where in the trail a line of its export is."""
+    try:
+        return str(json.loads(line)["place"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ClientError("The answer is no export of the audit trail.", code="client.bad_answer") from error
+
+
 def export_audit(after: str, *, limit: int) -> Call[tuple[bytes, ...]]:
     """`GET /v1/audit/export`: one stretch of it, as lines."""
     query = _query(after=after or None, limit=limit)

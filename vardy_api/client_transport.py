@@ -105,7 +105,7 @@ def stream_options(call: Call[Any]) -> dict[str, Any]:
 
 def is_stream(response: httpx.Response) -> bool:
     """Whether an answer is a stream of events."""
-    kind = response.headers.get("content-type", "").partition(";")[0].strip()
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     return response.status_code == httpx.codes.OK and kind == EVENT_STREAM
 
 

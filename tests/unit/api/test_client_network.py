@@ -303,6 +303,33 @@ def test_what_is_no_export_of_the_trail_and_no_health_is_said_to_be_none(kind: K
             assert raised.value.code == "client.bad_answer"
 
 
+def trail(*places: int) -> bytes:
+    return b"".join(b'{"place": "%d-0"}\n' % place for place in places)
+
+
+def exporting(*answers: bytes) -> Script:
+    return Script(
+        *(httpx.Response(200, content=content, headers={"Content-Type": "application/jsonl"}) for content in answers)
+    )
+
+
+def test_an_export_that_something_on_the_way_cut_without_a_sign_is_gone_on_with(kind: Kind) -> None:
+    script = exporting(trail(1, 2) + b'{"pla', trail(3, 4))
+    assert b"\n".join([*script.client(kind).export_audit(), b""]) == trail(1, 2, 3, 4)
+    assert [request.url.params.get("after") for request in script.requests] == [None, "2-0"]
+
+
+def test_an_export_ends_though_new_entries_come_all_the_time(kind: Kind) -> None:
+    assert len(list(exporting(trail(1)).client(kind).export_audit())) == 2
+
+
+def test_lines_without_a_place_are_said_to_be_no_export(kind: Kind) -> None:
+    for content in (b"[]\n", b"no\n", b"{}\n"):
+        with pytest.raises(ClientError) as raised:
+            list(exporting(content).client(kind).export_audit())
+        assert raised.value.code == "client.bad_answer"
+
+
 def test_fields_that_a_newer_service_added_are_left_out(api: ApiWorld, kind: Kind, vardy: Vardy) -> None:
     body = vardy.get(api.job(Status.PENDING_APPROVAL).id).model_dump(mode="json", by_alias=True)
     body["news"] = 1
