@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.worlds import RedisWorld, World, job_in, statuses_told, submitted
+from tests.support.worlds import RedisWorld, World, held, job_in, statuses_told, submitted
 from vardy_worker.contracts.ids import new_job_id
+from vardy_worker.contracts.journal import EffectRecord, EffectState
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import Change, Claimed, DueJob, JobStore, NotClaimed
 from vardy_worker.store.keys import Keys
@@ -26,7 +27,7 @@ def claim(store: JobStore, job_id: str, worker: str = "w1", lease_ms: int = 5000
 
 def test_the_first_claim_starts_the_job_and_tells_of_it(store: JobStore) -> None:
     job = submitted(store)
-    assert claim(store, job.id) == Claimed(fence=1, deliveries=1)
+    assert held(claim(store, job.id)) == (1, 1)
     found = store.get(job.id)
     assert found is not None
     assert (found.status, found.version, found.fence, found.deliveries) == (Status.RUNNING, 2, 1, 1)
@@ -40,13 +41,23 @@ def test_the_first_claim_starts_the_job_and_tells_of_it(store: JobStore) -> None
     ]
 
 
+def test_a_claim_answers_the_record_as_it_left_it(store: JobStore) -> None:
+    job = job_in(store, Status.COMMITTING)
+    effects = [EffectRecord(seq=seq, state=EffectState.STARTED) for seq in (10, 2, 0, 11, 1)]
+    store.change(Change(job.id, COMMITTING, set={"output": {"naïve": ["\0", 1.5]}}, effects=effects))
+    claimed = store.claim(job.id, expect=COMMITTING, to=Status.COMMITTING, worker="w1", lease_ms=5000)
+    assert isinstance(claimed, Claimed)
+    assert claimed.job == store.get(job.id)
+    assert [effect.seq for effect in claimed.job.effects] == [0, 1, 2, 10, 11]
+
+
 def test_a_claim_after_a_lost_lease_keeps_the_start_and_tells_nothing_new(world: World) -> None:
     store = world.store
     job = submitted(store)
     claim(store, job.id)
     first = store.get(job.id)
     world.forward(6)
-    assert claim(store, job.id, "w2") == Claimed(fence=2, deliveries=2)
+    assert held(claim(store, job.id, "w2")) == (2, 2)
     second = store.get(job.id)
     assert first is not None
     assert second is not None
@@ -118,7 +129,7 @@ def test_a_commit_that_waits_for_a_retry_is_not_claimed_early(world: World) -> N
 
     assert commit() == NotClaimed("not_due")
     world.forward(4)
-    assert commit() == Claimed(fence=1, deliveries=1)
+    assert held(commit()) == (1, 1)
 
 
 def test_a_claim_must_be_a_move_of_the_table(store: JobStore) -> None:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import ValidationError
 
 from tests.support.factories import NOW_MS, queued_job
 from tests.support.relay import Relay
-from tests.support.worlds import RedisWorld, job_in, statuses_told, submitted
+from tests.support.worlds import RedisWorld, held, job_in, statuses_told, submitted
 from vardy_api.embedded import EmbeddedServer, free_port
 from vardy_worker.contracts.errors import SettingsError, StoreUnavailable, VardyError
 from vardy_worker.contracts.events import Event
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from redis import Redis
+
+    from vardy_worker.contracts.job import JobRecord
 
 QUEUED = frozenset({Status.QUEUED})
 RUNNING = frozenset({Status.RUNNING})
@@ -85,10 +88,49 @@ def test_a_claim_sent_twice_counts_once_and_is_answered_alike(redis_world: Redis
     job = submitted(store)
     claim: dict[str, Any] = {"expect": QUEUED | RUNNING, "to": Status.RUNNING, "worker": "w1", "lease_ms": 5000}
     first = store.send_claim(job.id, "token", **claim)
-    assert first == Claimed(fence=1, deliveries=1)
+    assert held(first) == (1, 1)
     assert store.send_claim(job.id, "token", **claim) == first
+    store.change(Change(job.id, RUNNING, set={"warnings": ("meanwhile",)}))
+    again = store.send_claim(job.id, "token", **claim)
+    assert held(again) == (1, 1)
+    assert again == Claimed(_found(store, job.id))
     assert statuses_told(store, job.id) == ["QUEUED", "RUNNING"]
-    assert store.version(job.id) == (2, Status.RUNNING)
+    assert store.version(job.id) == (3, Status.RUNNING)
+
+
+def test_a_claim_whose_reply_was_lost_is_sent_again_and_counted_once(redis_url: str, namespace: str) -> None:
+    direct = RedisJobStore(connect(redis_url), namespace)
+    first, job = submitted(direct), submitted(direct)
+    claim: dict[str, Any] = {"expect": QUEUED | RUNNING, "to": Status.RUNNING, "lease_ms": 60_000}
+    direct.claim(first.id, worker="the script is loaded", **claim)
+    port = redis_url.rpartition(":")[2].partition("/")[0]
+    with Relay(int(port)) as relay:
+        store = RedisJobStore(connect(redis_url.replace(f":{port}/", f":{relay.port}/")), namespace)
+        store.ping()
+        relay.cut_instead_of_answering(b"the-marked-worker")
+        claimed = store.claim(job.id, worker="the-marked-worker", **claim)
+        assert held(claimed) == (1, 1)
+        assert relay.connections == 2
+    assert claimed == Claimed(_found(direct, job.id))
+    assert statuses_told(direct, job.id) == ["QUEUED", "RUNNING"]
+
+
+def test_a_claim_of_a_record_that_cannot_be_read_raises_and_is_counted(redis_world: RedisWorld) -> None:
+    store = redis_world.store
+    job = submitted(store)
+    key = Keys(redis_world.namespace).job(job.id)
+    redis_world.client.hset(key, "submission", "{}")
+    for deliveries in (1, 2):
+        with pytest.raises(ValidationError, match="submission"):
+            store.claim(job.id, expect=QUEUED | RUNNING, to=Status.RUNNING, worker="w", lease_ms=5000)
+        assert redis_world.client.hget(key, "deliveries") == str(deliveries).encode()
+        redis_world.forward(6)
+
+
+def _found(store: RedisJobStore, job_id: str) -> JobRecord:
+    found = store.get(job_id)
+    assert found is not None
+    return found
 
 
 def test_a_claim_sent_again_after_another_worker_took_over_is_refused(redis_world: RedisWorld) -> None:

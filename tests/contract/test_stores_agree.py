@@ -22,7 +22,7 @@ from vardy_worker.contracts.program import Program
 from vardy_worker.contracts.quota import Quota, QuotaExceeded, QuotaOf, Quotas
 from vardy_worker.contracts.status import Status, can_move
 from vardy_worker.contracts.user import User
-from vardy_worker.ports import KEEP, Change, IdempotencyClaim
+from vardy_worker.ports import KEEP, Change, Claimed, IdempotencyClaim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,7 +120,8 @@ class Side:
 
     def claim(self, job: int, status: Status) -> object:
         expect = frozenset({status, Status.QUEUED} if status is Status.RUNNING else {status})
-        return self.store.claim(self.jobs[job].id, expect=expect, to=status, worker="w", lease_ms=LEASE_MS)
+        answer = self.store.claim(self.jobs[job].id, expect=expect, to=status, worker="w", lease_ms=LEASE_MS)
+        return _timeless(answer.job) if isinstance(answer, Claimed) else answer
 
     def change(self, job: int, to: Status | None, expect: set[Status], **rest: Any) -> object:
         allowed = frozenset(status for status in expect if to is None or can_move(status, to))

@@ -11,7 +11,7 @@ from tests.support.factories import NOW_MS, StillClock, queued_job
 from vardy_worker.contracts.quota import DAY_SECONDS
 from vardy_worker.contracts.status import TRANSITIONS, Status
 from vardy_worker.contracts.totals import HOUR_MS
-from vardy_worker.ports import Change, Changed, JobStore
+from vardy_worker.ports import Change, Changed, Claimed, JobStore
 from vardy_worker.store.keys import Keys
 from vardy_worker.store.memory_documents import MemoryDocuments
 from vardy_worker.store.memory_jobs import MemoryJobStore
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from redis import Redis
 
     from vardy_worker.contracts.job import JobRecord
-    from vardy_worker.ports import AuditTrail, Documents
+    from vardy_worker.ports import AuditTrail, Documents, NotClaimed
     from vardy_worker.store.memory_audit import MemoryAuditTrail
 
 DAY_MS = DAY_SECONDS * 1000
@@ -160,6 +160,12 @@ def submitted(store: JobStore, **fields: Any) -> JobRecord:
     job = queued_job(**fields)
     store.submit(job, None, due_at_ms=store.server_now_ms())
     return job
+
+
+def held(claim: Claimed | NotClaimed) -> tuple[int, int]:
+    """Fence and deliveries of a claim that was not refused."""
+    assert isinstance(claim, Claimed)
+    return claim.fence, claim.deliveries
 
 
 def statuses_told(store: JobStore, job_id: str) -> list[str]:

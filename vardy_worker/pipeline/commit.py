@@ -64,24 +64,21 @@ class CommitPipeline:
         if not isinstance(claim, Claimed):
             log.info("commit.not_claimed", reason=claim.reason)
             return
-        job = self.store.get(job_id)
-        if job is None:
-            return
         with self.leases.hold(job_id, fence=claim.fence, lease_ms=lease_ms, queue="commit") as hold:
             try:
-                self._advance(job, claim, hold)
+                self._advance(claim, hold)
             except FenceLost as error:
                 log.warning("commit.taken_over", reason=error.message)
             except NotConfirmed as error:
                 log.warning("commit.put_off", reason=error.message)
-                self._hand_back(job, claim)
+                self._hand_back(claim)
             except StoreUnavailable as error:
                 log.warning("commit.left_to_the_reconciler", reason=error.message)
 
-    def _hand_back(self, job: JobRecord, claim: Claimed) -> None:
+    def _hand_back(self, claim: Claimed) -> None:
         """Leaves the job to whoever comes next: that a disk or a replica is slow is no loss of a worker."""
         handed_back = Change(
-            job_id=job.id,
+            job_id=claim.job.id,
             expect_status=COMMITTING,
             expect_fence=claim.fence,
             due_at_ms=self.clock.now_ms() + PUBLISH_GRACE_MS,
@@ -90,8 +87,8 @@ class CommitPipeline:
         with suppress(StoreUnavailable):
             self.store.change(handed_back)
 
-    def _advance(self, job: JobRecord, claim: Claimed, hold: Hold) -> None:
-        started = self.clock.monotonic()
+    def _advance(self, claim: Claimed, hold: Hold) -> None:
+        started, job = self.clock.monotonic(), claim.job
         committer = Committer(
             job=job,
             fence=claim.fence,

@@ -63,11 +63,8 @@ class RunPipeline:
         if not isinstance(claim, Claimed):
             log.info("run.not_claimed", reason=claim.reason)
             return
-        job = self.store.get(job_id)
-        if job is None:
-            return
         with self.leases.hold(job_id, fence=claim.fence, lease_ms=lease_ms) as hold:
-            work = JobInHand(self, job, claim.fence, hold)
+            work = JobInHand(self, claim.job, claim.fence, hold)
             try:
                 _advance(work, deliveries=claim.deliveries)
             except FenceLost as error:

@@ -89,8 +89,18 @@ class Missing:
 class Claimed:
     """The caller holds the job until its lease ends; `fence` goes into every change."""
 
-    fence: int
-    deliveries: int
+    job: JobRecord
+    """As the claim left it, so that whoever works on it need not read it."""
+
+    @property
+    def fence(self) -> int:
+        """Of this claim; a later one has a higher one."""
+        return self.job.fence
+
+    @property
+    def deliveries(self) -> int:
+        """How many claims there were since the job moved on by itself, this one included."""
+        return self.job.deliveries
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +206,8 @@ class JobStore(Protocol):
         """Takes the job if its status is expected, no lease is live, and it is due.
 
         Increments fence and deliveries; the due time becomes the end of the lease.
-        Leases go by the server's clock.
+        Leases go by the server's clock. A record that cannot be read raises as in `get`, and
+        is claimed all the same: its deliveries are counted.
         """
 
     def heartbeat(self, job_id: str, *, fence: int, lease_ms: int) -> bool:

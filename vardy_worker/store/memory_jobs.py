@@ -249,21 +249,20 @@ class MemoryJobStore:
                 return NotClaimed("leased")
             if job.number("not_before_ms") > now:
                 return NotClaimed("not_due")
-            fence, deliveries = job.number("fence") + 1, job.number("deliveries") + 1
             if job.status is not to:
                 job.tell(to, now)
             job.put(
                 status=to,
                 version=job.number("version") + 1,
-                fence=fence,
-                deliveries=deliveries,
+                fence=job.number("fence") + 1,
+                deliveries=job.number("deliveries") + 1,
                 worker=worker,
                 lease_until_ms=now + lease_ms,
                 started_at_ms=job.number("started_at_ms") or now,
             )
             self._due[job_id] = now + lease_ms
             self._tell(job_id, to)
-            return Claimed(fence=fence, deliveries=deliveries)
+            return Claimed(job.record())
 
     def heartbeat(self, job_id: str, *, fence: int, lease_ms: int) -> bool:
         """See `JobStore.heartbeat`."""

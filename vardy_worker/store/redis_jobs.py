@@ -167,7 +167,7 @@ class RedisJobStore:
             fields, effects = pipe.execute()
         if not fields:
             return None
-        return decode_record(fields, [effects[seq] for seq in sorted(effects, key=int)])
+        return _record(fields, effects)
 
     def version(self, job_id: str) -> tuple[int, Status] | None:
         """See `JobStore.version`."""
@@ -286,14 +286,14 @@ class RedisJobStore:
             lease_ms,
             SCHEMA,
         ]
-        keys = [self._keys.job(job_id), self._keys.events(job_id), self._keys.due]
+        keys = [self._keys.job(job_id), self._keys.effects(job_id), self._keys.events(job_id), self._keys.due]
         try:
             reply = self._scripts.run_safely("claim", keys, args, fsync=False)
         except NotReplicated as error:
             self._give_back(job_id, to, error.reply)
             raise
         if reply[0] == b"claimed":
-            return Claimed(fence=reply[1], deliveries=reply[2])
+            return Claimed(_record(_hash(reply[2]), _hash(reply[3])))
         return NotClaimed(reason=reply[1].decode())
 
     def _give_back(self, job_id: str, status: Status, reply: Sequence[Any]) -> None:
@@ -404,6 +404,16 @@ class RedisJobStore:
         """See `JobStore.ping`."""
         with translated():
             self._client.ping()
+
+
+def _record(fields: Mapping[bytes, bytes], effects: Mapping[bytes, bytes]) -> JobRecord:
+    """The record of a job's two hashes."""
+    return decode_record(fields, [effects[seq] for seq in sorted(effects, key=int)])
+
+
+def _hash(reply: Sequence[bytes]) -> dict[bytes, bytes]:
+    """A hash as a script answers it: fields and values in turn."""
+    return dict(zip(reply[::2], reply[1::2], strict=True))
 
 
 def _changed(reply: list[Any]) -> Changed | Conflict | Missing:
