@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.logs import configure_test_logs
-from vardy_api.bench import BENCHMARKS, commits, growth, parked, queued, run_bench, runner, waiting
+from vardy_api.bench import BENCHMARKS, commits, memory, parked, queued, run_bench, runner, waiting
 from vardy_api.bench.measuring import Measurement
 from vardy_worker.contracts.errors import RequestError
 
@@ -123,9 +123,9 @@ def test_jobs_that_wait_for_a_model_are_measured_together(
 def test_a_worker_is_measured_before_and_after_many_jobs(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(growth, "SOME", 120)
-    monkeypatch.setattr(growth, "MANY", 360)
-    monkeypatch.setattr(growth, "AT_ONCE", 60)
+    monkeypatch.setattr(memory, "SOME", 120)
+    monkeypatch.setattr(memory, "MANY", 360)
+    monkeypatch.setattr(memory, "AT_ONCE", 60)
     configure_test_logs("warning")
     assert run_bench(("memory",), as_json=True) == 0
     [measured] = json.loads(capsys.readouterr().out)

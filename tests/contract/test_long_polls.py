@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.waiting import at_rest
 from vardy_api.bench.long_polls import GROWTH_MIB_MAX, POLLS, Polls, Service
-from vardy_api.bench.memory import footprint
+from vardy_api.bench.measuring import rss_mib
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,11 +47,11 @@ def test_polls_on_as_many_jobs_take_no_thread_and_little_memory_each(service: Se
     for job_id in warm:
         service.settle(job_id)
     warming.answers()
-    before = footprint(service.child.process.pid).rss
+    before = rss_mib(service.child.process.pid)
     jobs = service.running_jobs(HELD)
     polls = Polls(service, jobs)
     assert threads(service) <= POOL_THREADS
-    assert footprint(service.child.process.pid).rss - before < GROWTH_MIB_MAX * HELD / POLLS
+    assert rss_mib(service.child.process.pid) - before < GROWTH_MIB_MAX * HELD / POLLS
     for job_id in jobs:
         service.settle(job_id)
     assert len(polls.answers()) == HELD

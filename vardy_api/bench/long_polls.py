@@ -17,8 +17,7 @@ import httpx
 
 from vardy_api.bench import poller
 from vardy_api.bench.floors import until_true
-from vardy_api.bench.measuring import Measurement, cpu_seconds, needs_proc, percentile
-from vardy_api.bench.memory import footprint
+from vardy_api.bench.measuring import Measurement, cpu_seconds, needs_proc, percentile, rss_mib
 from vardy_api.embedded import EmbeddedServer, free_port
 from vardy_api.operations.keys import KeyOperations
 from vardy_api.processes import start_child
@@ -156,10 +155,10 @@ def long_polls() -> Measurement:
     with ExitStack() as opened:
         service = Service.opened(opened)
         _in_a_row(service, service.running_jobs(50))
-        before = footprint(service.child.process.pid).rss
+        before = rss_mib(service.child.process.pid)
         jobs = service.running_jobs(POLLS)
         polls = Polls(service, jobs)
-        growth = footprint(service.child.process.pid).rss - before
+        growth = rss_mib(service.child.process.pid) - before
         threads = len(list(Path(f"/proc/{service.child.process.pid}/task").iterdir()))
         alone = _settled_alone(service, polls, jobs)
         (job,) = service.running_jobs(1)

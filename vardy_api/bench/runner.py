@@ -11,13 +11,13 @@ from rich.table import Table
 
 from vardy_api.bench.classify import classify
 from vardy_api.bench.commits import commit
-from vardy_api.bench.growth import memory
 from vardy_api.bench.long_polls import long_polls
-from vardy_api.bench.memory import sandbox_memory
+from vardy_api.bench.memory import memory
 from vardy_api.bench.parked import parked
 from vardy_api.bench.queued import queued
 from vardy_api.bench.rules import rules
 from vardy_api.bench.sandbox import sandbox_calls, sandbox_start
+from vardy_api.bench.sandbox_memory import sandbox_memory
 from vardy_api.bench.service import latency, start, throughput
 from vardy_api.bench.tokens import tokens
 from vardy_api.bench.waiting import waiting
