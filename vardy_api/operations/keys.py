@@ -18,7 +18,7 @@ from vardy_worker.contracts.ids import new_id
 from vardy_worker.contracts.user import ApiKey, FormerSecret, Scope
 from vardy_worker.documents import KEYS
 from vardy_worker.logs import get_logger
-from vardy_worker.store.cursor import make_cursor, read_cursor
+from vardy_worker.store.cursor import make_cursor, read_name_cursor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +112,7 @@ class KeyOperations:
     def list(self, caller: Caller, *, cursor: str | None, limit: int) -> KeyPage:
         """A page of the keys, by id, the revoked ones too. Raises `auth.scope`, `cursor.invalid`."""
         caller.need(Scope.ADMIN)
-        page = self._documents.page(KEYS, after="" if cursor is None else read_cursor(cursor)[1], limit=limit)
+        page = self._documents.page(KEYS, after=read_name_cursor(cursor), limit=limit)
         keys = [ApiKey.model_validate(document.value) for document in page.items]
         return KeyPage(keys, None if page.last is None else make_cursor(0, page.last))
 

@@ -24,7 +24,7 @@ from vardy_worker.functions.changes import changes_of
 from vardy_worker.logs import get_logger
 from vardy_worker.programs.recipes import RecipeDraft, make_recipe
 from vardy_worker.rules.envelope import seen
-from vardy_worker.store.cursor import invalid_cursor, make_cursor, read_cursor
+from vardy_worker.store.cursor import invalid_cursor, make_cursor, read_cursor, read_name_cursor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,7 +97,7 @@ class RecipeOperations:
 
     def list(self, *, cursor: str | None, limit: int) -> RecipePage:
         """A page of the newest version of each, by name. Raises `cursor.invalid`."""
-        page = self._documents.page(RECIPES, after="" if cursor is None else read_cursor(cursor)[1], limit=limit)
+        page = self._documents.page(RECIPES, after=read_name_cursor(cursor), limit=limit)
         found = self._found([recipe_version(document) for document in page.items])
         return RecipePage(found, None if page.last is None else make_cursor(0, page.last))
 

@@ -30,10 +30,20 @@ def read_cursor(cursor: str) -> tuple[int, str]:
     except (binascii.Error, ValueError) as error:
         raise invalid_cursor() from error
     match parsed:
-        case [int(number), str(name)] if not isinstance(number, bool) and abs(number) < 2**53 and name.isascii():
+        case [int(number), str(name)] if not isinstance(number, bool) and 0 <= number < 2**53 and name.isascii():
             return number, name
         case _:
             raise invalid_cursor()
+
+
+def read_name_cursor(cursor: str | None) -> str:
+    """The name, in listings by name; "" at their begin. Raises `RequestError` `cursor.invalid`."""
+    if cursor is None:
+        return ""
+    number, name = read_cursor(cursor)
+    if number:
+        raise invalid_cursor()
+    return name
 
 
 def names_of_page(names: Iterable[str], *, after: str, limit: int) -> tuple[Sequence[str], str | None]:

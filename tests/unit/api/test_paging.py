@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.recipes import SOURCE
+from vardy_worker.contracts.status import Status
 from vardy_worker.store.cursor import make_cursor
 
 if TYPE_CHECKING:
@@ -63,11 +64,20 @@ def test_keys_come_by_id_each_once(api: ApiWorld, http: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/recipes", "/v1/recipes/a/versions", "/v1/keys", "/v1/jobs"])
-@pytest.mark.parametrize("cursor", ["", "x", "W10", make_cursor(0, "\ud800"), "eyJhIjogMX0"])
+@pytest.mark.parametrize("cursor", ["", "x", "W10", make_cursor(0, "\ud800"), make_cursor(-1, "a"), "eyJhIjogMX0"])
 def test_a_cursor_that_no_page_gave_is_refused(http: httpx.Client, path: str, cursor: str) -> None:
     http.put("/v1/recipes/a", json={"source": SOURCE})
     answer = http.get(path, params={"cursor": cursor})
     assert (answer.status_code, answer.json()["code"]) == (422, "cursor.invalid")
+
+
+def test_a_cursor_of_a_listing_by_time_is_refused_by_those_by_name(api: ApiWorld, http: httpx.Client) -> None:
+    for _ in range(2):
+        api.job(Status.RUNNING)
+    cursor = http.get("/v1/jobs", params={"limit": 1}).json()["next"]
+    for path in ("/v1/keys", "/v1/recipes"):
+        refused = http.get(path, params={"cursor": cursor})
+        assert (refused.status_code, refused.json()["code"]) == (422, "cursor.invalid")
 
 
 def test_a_cursor_of_another_recipe_is_refused(http: httpx.Client) -> None:
