@@ -15,19 +15,22 @@ if TYPE_CHECKING:
 
 def own_ceilings(quota: KeyQuota) -> str:
     """What a key has of its own, such as `120 requests a minute, any number of jobs`; empty for nothing."""
+    cost = quota.cost_usd_per_day
     words = (
-        _words(quota.requests_per_minute, "{:,} requests a minute", "any number of requests"),
-        _words(quota.jobs_max, "{:,} jobs at once", "any number of jobs"),
-        _words(quota.tokens_per_day, "{:,} tokens a day", "any number of tokens"),
-        _words(quota.cost_usd_per_day, "${:,g} a day", "any cost"),
+        _count(quota.requests_per_minute, "request", "a minute"),
+        _count(quota.jobs_max, "job", "at once"),
+        _count(quota.tokens_per_day, "token", "a day"),
+        "" if cost is None else f"${cost:,g} a day" if cost else "any cost",
     )
     return ", ".join(word for word in words if word)
 
 
-def _words(maximum: float | None, some: str, no_limit: str) -> str:
+def _count(maximum: int | None, noun: str, per: str) -> str:
     if maximum is None:
         return ""
-    return some.format(maximum) if maximum else no_limit
+    if maximum == 0:
+        return f"any number of {noun}s"
+    return f"{maximum:,} {noun if maximum == 1 else noun + 's'} {per}"
 
 
 def usage(out: Output, view: UsageView) -> None:

@@ -253,7 +253,7 @@ def _keys(admin_keys: int) -> Check:
         return warned(
             "keys",
             "No valid key has the scope admin.",
-            "Make the first with `vardy keys create --bootstrap --name operations --scope admin`.",
+            "Make the first with `vardy keys create --bootstrap --name ops --scope admin --expires-in 90d`.",
         )
     return passed("keys", f"{counted(admin_keys, 'valid key')} with the scope admin.")
 

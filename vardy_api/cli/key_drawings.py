@@ -57,6 +57,9 @@ def last_used(view: KeyView, now: datetime) -> str:
 
 def keys(out: Output, found: KeyList) -> None:
     """API keys without their secrets."""
+    if not found.items:
+        out.line("No key matches.")
+        return
     limited = any(own_ceilings(key.quota) for key in found.items)
     columns = ("id", "name", "owner", "person", "scopes", "state", "used", *(("ceilings",) if limited else ()))
     grid = Grid(*columns, gives_way=("scopes", "name", "owner", "person", *columns[7:]))

@@ -146,6 +146,8 @@ def test_unused_keys_are_listed_alone(cli: Cli, world: ApiWorld) -> None:
     world.clock.at_ms = int(time.time() * 1000)
     listed = cli("keys", "list", "--unused", "90d", "--json").json["items"]
     assert [key["id"] for key in listed] == [made["id"]]
+    assert cli("keys", "revoke", made["id"]).code == ExitCode.OK
+    assert cli("keys", "list", "--unused", "90d").out == "No key matches.\n"
 
 
 def test_a_key_without_a_scope_is_a_usage_error(cli: Cli) -> None:
@@ -201,6 +203,7 @@ def test_a_key_has_ceilings_that_an_administrator_changes(cli: Cli, monkeypatch:
     changed = cli(*change)
     assert "any number of jobs, 1,000,000 tokens a day, any cost" in " ".join(changed.out.split())
     assert "any number of jobs" in cli("keys", "list").out
+    assert "1 job at once" in cli("keys", "change", made["id"], "--jobs-max", "1").out
     assert cli("keys", "change", made["id"]).code == ExitCode.USAGE
     assert cli("keys", "change", "key_none", "--jobs-max", "1").code == ExitCode.NOT_FOUND
 

@@ -56,7 +56,7 @@ CostPerDay = Annotated[
         "vardy keys create --name billing --scope submit --scope read",
         "vardy keys create --scope decide --scope read --person lia --role support_lead --expires-in 90d",
         "vardy keys create --name reports --scope submit --requests-per-minute 120 --cost-per-day 5",
-        "vardy keys create --bootstrap --name operations --scope admin --scope operate",
+        "vardy keys create --bootstrap --name ops --scope admin --expires-in 90d",
     ],
 )
 def create_key(
