@@ -37,6 +37,21 @@ def of_another_owner(caller: Caller) -> Caller:
     return replace(caller, key=caller.key.model_copy(update={"owner": "desk", "scopes": (Scope.SUBMIT,)}))
 
 
+def test_once_the_api_stops_nobody_is_held_any_more() -> None:
+    clock = StillClock()
+    store, job = MemoryJobStore(clock), queued_job()
+    store.submit(job, None, due_at_ms=0)
+
+    async def scenario() -> None:
+        jobs = JobOperations(store, clock, retain_seconds=RETAIN_SECONDS)
+        held = HeldRequests(jobs, store, MemoryChangeFeed(store), as_before)
+        held.stop()
+        read = await asyncio.wait_for(held.wait(caller(), job.id, 2 * SECONDS), SECONDS)
+        assert read.job.status is Status.QUEUED
+
+    asyncio.run(scenario())
+
+
 @pytest.mark.parametrize(
     ("seconds_later", "recheck", "found"),
     [

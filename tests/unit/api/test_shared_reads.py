@@ -24,7 +24,7 @@ NO_STORE = cast("JobStore", None)
 
 
 class Ground:
-    """One job, and keys of which some were revoked; counts what is read and checked."""
+    """One job, and keys of which some were revoked, or a secret of one has ended; counts what is read and checked."""
 
     def __init__(self, *revoked: str) -> None:
         self.revoked = revoked
@@ -38,7 +38,7 @@ class Ground:
 
     def _recheck(self, caller: Caller) -> Caller:
         self.checked.append(caller.key.id)
-        if caller.key.id in self.revoked:
+        if not {caller.key.id, caller.token_sha256}.isdisjoint(self.revoked):
             raise RequestError("revoked", code="auth.invalid")
         return replace(caller, key=caller.key.model_copy(update={"scopes": (Scope.READ,)}))
 
@@ -68,6 +68,18 @@ def test_a_key_is_never_answered_with_the_check_of_another(token: str) -> None:
         assert answers[0][0].key.id == "key_shop"
         assert isinstance(answers[1], RequestError)
         assert ground.read == [JOB.id]
+
+    asyncio.run(scenario())
+
+
+def test_a_secret_is_never_answered_with_the_check_of_another_of_its_key() -> None:
+    async def scenario() -> None:
+        ground = Ground("ended")
+        new, ended = (replace(caller(), token_sha256=token) for token in ("new", "ended"))
+        answers = await asyncio.gather(ground.reads.recheck(new), ground.reads.recheck(ended), return_exceptions=True)
+        assert not isinstance(answers[0], BaseException)
+        assert answers[0].token_sha256 == "new"
+        assert isinstance(answers[1], RequestError)
 
     asyncio.run(scenario())
 
