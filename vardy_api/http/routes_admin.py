@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fastapi import APIRouter, Body, Query
 from starlette.responses import Response
@@ -25,9 +25,6 @@ from vardy_api.shapes import (
     key_view,
 )
 from vardy_worker.contracts.user import AskedId, Scope
-
-if TYPE_CHECKING:
-    from vardy_worker.contracts.user import ApiKey
 
 router = APIRouter(prefix="/v1", tags=["administration"], route_class=JsonRoute)
 
@@ -54,7 +51,8 @@ def create_key(
 ) -> Response:
     """The secret is in this answer and nowhere else: Vardy keeps only its hash."""
     caller.need(Scope.ADMIN)
-    return _with_secret(*use.keys.create(request, caller), status=201)
+    key, token = use.keys.create(request, caller)
+    return _with_secret(key_view(key), token, status=201)
 
 
 @router.get(
@@ -66,7 +64,7 @@ def create_key(
 def read_key(use: UseCases, caller: Authenticated, key_id: str) -> Response:
     """One key without its secrets, whether or not it has ended."""
     key = use.keys.read(caller, key_id)
-    return body(key_view(key, use.authentication.last_used([key.id]).get(key.id)))
+    return body(key_view(key, _last_used(use, key.id)))
 
 
 @router.patch(
@@ -85,7 +83,8 @@ def change_key(
 
     They hold from the key's next request on. The secret stays.
     """
-    return body(key_view(use.keys.change(caller, key_id, request)))
+    used = _last_used(use, key_id)
+    return body(key_view(use.keys.change(caller, key_id, request), used))
 
 
 @router.post(
@@ -104,7 +103,9 @@ def rotate_key(
 
     The secret before it works for `keep_seconds` more, any older one ends at once.
     """
-    return _with_secret(*use.keys.rotate(caller, key_id, keep_seconds=request.keep_seconds), status=200)
+    used = _last_used(use, key_id)
+    key, token = use.keys.rotate(caller, key_id, keep_seconds=request.keep_seconds)
+    return _with_secret(key_view(key, used), token, status=200)
 
 
 @router.delete(
@@ -115,11 +116,20 @@ def rotate_key(
 )
 def revoke_key(use: UseCases, caller: Authenticated, key_id: str) -> Response:
     """Ends the key with all its secrets at once, on every API process. Its jobs still belong to its owner."""
-    return body(key_view(use.keys.revoke(caller, key_id)))
+    used = _last_used(use, key_id)
+    return body(key_view(use.keys.revoke(caller, key_id), used))
 
 
-def _with_secret(key: ApiKey, token: str, *, status: int) -> Response:
-    shown = NewKeyView(**key_view(key).model_dump(), key=token)
+def _last_used(use: UseCases, key_id: str) -> int | None:
+    """The hour (ms) in which a key was used last.
+
+    Read before a change: a store that fails after it would cost the answer, and with that a new secret.
+    """
+    return use.authentication.last_used([key_id]).get(key_id)
+
+
+def _with_secret(view: KeyView, token: str, *, status: int) -> Response:
+    shown = NewKeyView(**view.model_dump(), key=token)
     return body(shown, status=status, headers={"Cache-Control": "no-store"})
 
 

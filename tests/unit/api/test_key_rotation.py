@@ -45,11 +45,12 @@ def test_only_the_secret_changes_and_the_one_before_ends_at_once(
     api: ApiWorld, http: httpx.Client, made: dict[str, Any]
 ) -> None:
     job = api.http(made["key"]).post("/v1/run", json=run_body()).json()["id"]
+    before = {**http.get(f"/v1/keys/{made['id']}").json(), "key": made["key"]}
     api.clock.forward(5)
     answer = http.post(f"/v1/keys/{made['id']}/rotate", json={})
     rotated = answer.json()
     assert answer.headers["cache-control"] == "no-store"
-    changed = {name for name in rotated if rotated[name] != made[name]}
+    changed = {name for name in rotated if rotated[name] != before[name]}
     assert changed == {"key", "rotated_at", "former_secret_until"}
     assert rotated["former_secret_until"] == rotated["rotated_at"]
     assert (works(api, made["key"]), works(api, rotated["key"])) == (ENDED, OK)

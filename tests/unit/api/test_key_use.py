@@ -63,8 +63,13 @@ def test_a_key_shows_the_hour_of_its_last_use(api: ApiWorld, http: httpx.Client)
     api.clock.forward(3600)
     api.http(made["key"]).get("/v1/jobs")
     assert http.get(url).json()["last_used_at"] > first
+    shown = http.get(url).json()
     listed = {key["id"]: key for key in http.get("/v1/keys").json()["items"]}
-    assert listed[made["id"]] == http.get(url).json()
+    assert listed[made["id"]] == shown
+    changed = http.patch(url, json={"quota": {"jobs_max": 3}})
+    rotated = http.post(f"{url}/rotate", json={})
+    revoked = http.delete(url)
+    assert [answer.json()["last_used_at"] for answer in (changed, rotated, revoked)] == [shown["last_used_at"]] * 3
 
 
 def test_it_is_written_once_an_hour_however_often_a_key_is_used(desk: Desk) -> None:
