@@ -15,6 +15,7 @@ from vardy_worker.contracts.status import Status
 from vardy_worker.ports import Change, JobStore
 from vardy_worker.store.connection import connect
 from vardy_worker.store.feed import MemoryChangeFeed, RedisChangeFeed
+from vardy_worker.store.keys import Keys
 from vardy_worker.store.redis_jobs import RedisJobStore
 
 Feed = MemoryChangeFeed | RedisChangeFeed
@@ -149,6 +150,18 @@ def test_after_a_lost_server_everything_is_looked_at_and_changes_are_told_again(
     def server_listens(store: RedisJobStore) -> bool:
         [(_, subscribers)] = store._client.pubsub_numsub("vardy:changed")
         return bool(subscribers)
+
+    asyncio.run(scenario())
+
+
+def test_what_is_no_message_of_vardy_s_ends_no_feed(redis_world: RedisWorld, redis_url: str) -> None:
+    async def scenario() -> None:
+        job = submitted(redis_world.store)
+        async with listening(RedisChangeFeed(redis_url, redis_world.namespace)) as listener:
+            for garbage in (b"", b"\xff", b"job_x NO_STATUS OF OURS"):
+                redis_world.client.publish(Keys(redis_world.namespace).changed, garbage)
+            await run(redis_world.store, job.id)
+            assert await listener.hears(job.id)
 
     asyncio.run(scenario())
 

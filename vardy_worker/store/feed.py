@@ -84,7 +84,7 @@ class RedisChangeFeed:
                 continue
             asked = False
             if message["type"] == "message":
-                self._told(*_read(message["data"].decode()))
+                self._told(*_read(message["data"]))
             elif message["type"] == "subscribe":
                 self._told(None, None)
 
@@ -115,7 +115,10 @@ def _nobody(_: str | None, __: Status | None) -> None:
     return
 
 
-def _read(message: str) -> tuple[str, Status | None]:
-    """Id and status of a message; of a status that a newer Vardy may have, nothing is known."""
-    job_id, _, status = message.partition(" ")
+def _read(message: bytes) -> tuple[str, Status | None]:
+    """Id and status of a message; of a status that a newer Vardy may have, nothing is known.
+
+    What nobody of Vardy's published is the id of no job.
+    """
+    job_id, _, status = message.decode(errors="replace").partition(" ")
     return job_id, Status.__members__.get(status)
