@@ -150,6 +150,7 @@ def test_every_error_of_generation_validation_and_execution_has_its_sentence() -
         "generation.model_unavailable",
         "generation.model_rejected",
         "generation.not_configured",
+        "generation.quota",
         "validation.recipe",
         "execution.judge_not_configured",
         "execution.sandbox_lost",
