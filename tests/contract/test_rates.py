@@ -11,15 +11,19 @@ import pytest
 
 from tests.support.factories import StillClock
 from vardy_worker.contracts.quota import QuotaOf
+from vardy_worker.documents import KEYS
+from vardy_worker.ports import Outdated
 from vardy_worker.store.keys import Keys
+from vardy_worker.store.memory_documents import MemoryDocuments
 from vardy_worker.store.memory_rates import MemoryRates
+from vardy_worker.store.redis_documents import RedisDocuments
 from vardy_worker.store.redis_rates import RedisRates
 
 if TYPE_CHECKING:
     from redis import Redis
 
     from vardy_worker.contracts.quota import RateExceeded
-    from vardy_worker.ports import Rates
+    from vardy_worker.ports import Document, Documents, Rates
 
 ODD = [
     "ana\u0301",
@@ -32,9 +36,10 @@ ODD = [
 
 
 class Buckets(Protocol):
-    """Rates whose time a test moves."""
+    """Rates whose time a test moves, and the keys that they look at."""
 
     rates: Rates
+    documents: Documents
 
     def forward(self, seconds: float) -> None:
         """Lets time pass for the bucket of the key `k`; less than nothing puts the clock back."""
@@ -43,7 +48,8 @@ class Buckets(Protocol):
 class MemoryBuckets:
     def __init__(self) -> None:
         self.clock = StillClock()
-        self.rates: Rates = MemoryRates(self.clock)
+        self.documents: Documents = MemoryDocuments()
+        self.rates: Rates = MemoryRates(self.clock, self.documents)
 
     def forward(self, seconds: float) -> None:
         self.clock.forward(seconds)
@@ -55,6 +61,7 @@ class RedisBuckets:
     def __init__(self, client: Redis, namespace: str) -> None:
         self._client = client
         self._bucket = Keys(namespace).rate(QuotaOf.KEY, "k")
+        self.documents: Documents = RedisDocuments(client, namespace)
         self.rates: Rates = RedisRates(client, namespace)
 
     def forward(self, seconds: float) -> None:
@@ -123,6 +130,42 @@ def test_another_ceiling_keeps_the_share_that_is_used(buckets: Buckets) -> None:
     assert waits(buckets.rates.take(QuotaOf.KEY, "k", 12), 5)
 
 
+def read(documents: Documents, name: str = "k") -> Document:
+    found = documents.get(KEYS, name)
+    assert found is not None
+    return found
+
+
+def test_a_request_of_a_known_key_is_taken_from_the_bucket_of_the_key(buckets: Buckets) -> None:
+    buckets.documents.put(
+        KEYS, "k", {"owner": "nai\u0308ve 🦊", "weight": 0.1, "quota": {"x": None}, "scopes": ["read"]}
+    )
+    known = read(buckets.documents)
+    assert [buckets.rates.take_of_key(known, 3) for _ in range(2)] == [None, None]
+    assert buckets.rates.take(QuotaOf.KEY, "k", 3) is None
+    assert waits(buckets.rates.take(QuotaOf.KEY, "k", 3), 20)
+    refused = buckets.rates.take_of_key(known, 3)
+    assert not isinstance(refused, Outdated)
+    assert waits(refused, 20)
+    buckets.forward(20)
+    assert buckets.rates.take_of_key(known, 3) is None
+
+
+def test_of_a_key_that_is_not_what_is_known_of_it_nothing_is_taken(buckets: Buckets) -> None:
+    documents = buckets.documents
+    documents.put(KEYS, "k", {"scopes": ["read"]})
+    first = read(documents)
+    documents.put(KEYS, "k", {"scopes": []})
+    second = read(documents)
+    assert [buckets.rates.take_of_key(first, 1) for _ in range(3)] == [Outdated()] * 3
+    documents.delete(KEYS, "k")
+    assert buckets.rates.take_of_key(second, 1) == Outdated()
+    documents.put(KEYS, "k", {"scopes": ["admin"]})
+    # It has the number that is known, and another text.
+    assert buckets.rates.take_of_key(first, 1) == Outdated()
+    assert buckets.rates.take_of_key(read(documents), 1) is None
+
+
 def test_keys_and_people_have_buckets_of_their_own(buckets: Buckets) -> None:
     for name in ("k", *ODD):
         for of in QuotaOf:
@@ -149,12 +192,17 @@ def test_a_bucket_goes_when_it_is_full_and_names_nobody(
     assert 55_000 < redis_client.pttl(kept) <= 60_000
 
 
-def test_what_is_counted_is_written_to_no_file(shared: RedisRates, redis_client: Redis) -> None:
+def test_what_is_counted_is_written_to_no_file(shared: RedisRates, redis_client: Redis, namespace: str) -> None:
     def bytes_written() -> int:
         found = redis_client.info("persistence")
         assert isinstance(found, dict)
         return int(found["aof_current_size"])
 
+    documents = RedisDocuments(redis_client, namespace)
+    documents.put(KEYS, "k", {})
+    known = read(documents)
     before = bytes_written()
-    take(shared, 50, 100)
+    take(shared, 25, 100)
+    for _ in range(25):
+        assert shared.take_of_key(known, 100) is None
     assert bytes_written() - before < 50 * 10  # fewer bytes than the shortest command for each would have

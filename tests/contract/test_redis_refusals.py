@@ -20,6 +20,8 @@ from vardy_api.cli.doctor_redis import read_server, server_checks
 from vardy_api.embedded import EmbeddedServer, start_tied
 from vardy_worker.contracts.errors import StoreUnavailable
 from vardy_worker.contracts.quota import QuotaOf
+from vardy_worker.documents import KEYS
+from vardy_worker.ports import Outdated
 from vardy_worker.settings import load_settings
 from vardy_worker.store.connection import connect
 from vardy_worker.store.redis_documents import RedisDocuments
@@ -144,8 +146,12 @@ def test_where_nothing_can_be_counted_requests_go_on_and_submissions_do_not(
     client: Redis, setting: dict[str, str]
 ) -> None:
     rates, key = RedisRates(client, "vardy"), next(iter(setting))
+    known = RedisDocuments(client, "vardy").put(KEYS, key, {})
+    assert known is not None
     with configured(client, **setting):
         assert [rates.take(QuotaOf.KEY, key, 1) for _ in range(3)] == [None] * 3
+        # So that the key is read, and its request goes on.
+        assert rates.take_of_key(known, 1) == Outdated()
         said_of(lambda: submitted(RedisJobStore(client, "vardy")))
     assert rates.take(QuotaOf.KEY, key, 1) is None
     assert rates.take(QuotaOf.KEY, key, 1) is not None

@@ -29,6 +29,7 @@ from vardy_worker.store.memory_documents import MemoryDocuments, MemoryPresence
 from vardy_worker.store.memory_jobs import MemoryJobStore
 from vardy_worker.store.memory_key_uses import MemoryKeyUses
 from vardy_worker.store.memory_queue import MemoryQueue
+from vardy_worker.store.memory_rates import MemoryRates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +123,7 @@ class ApiWorld:
             store=self.store,
             documents=self.documents,
             key_uses=MemoryKeyUses(),
-            rates=self.store.rates,
+            rates=MemoryRates(self.clock, self.documents),
             audit=self.trail,
             presence=self.presence,
             feed=MemoryChangeFeed(self.store),

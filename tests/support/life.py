@@ -315,7 +315,7 @@ class Life:
                 store=process.port(self.store),
                 documents=self.documents,
                 key_uses=MemoryKeyUses(),
-                rates=MemoryRates(self.clock),
+                rates=MemoryRates(self.clock, self.documents),
                 audit=self.ground.audit,
                 presence=self.presence,
                 # Nobody waits.

@@ -47,17 +47,10 @@ def bearer_token(headers: Headers) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def _admitted(use: Operations, token: str) -> Caller:
-    """The caller behind a token; one request more of its key. In a thread, as both ask the store."""
-    caller = use.authentication.authenticate(token)
-    use.quotas.admit(caller)
-    return caller
-
-
 async def authenticate(request: Request) -> None:
     """Finds out who calls, before anything else of the request is looked at. Raises `RequestError`."""
     use = await operations(request)
-    caller = await run_in_threadpool(_admitted, use, bearer_token(request.headers))
+    caller = await run_in_threadpool(use.admission.admit, bearer_token(request.headers))
     via = "cli" if request.headers.get("vardy-via", "").strip().lower() == "cli" else "api"
     request.state.caller = replace(caller, via=via, address=request.client.host if request.client else "")
 
@@ -75,7 +68,7 @@ async def _caller(
 
 async def require_operator(request: Request, use: Operations) -> None:
     """Raises `RequestError` unless the request has a valid key with `operate` or `admin`."""
-    caller = await run_in_threadpool(_admitted, use, bearer_token(request.headers))
+    caller = await run_in_threadpool(use.admission.admit, bearer_token(request.headers))
     caller.need(Scope.OPERATE, Scope.ADMIN)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from vardy_api.operations.admission import Admission
 from vardy_api.operations.audit import AuditOperations
 from vardy_api.operations.authentication import Authentication
 from vardy_api.operations.catalogue import CatalogueReader
@@ -74,6 +75,7 @@ class Operations:
     catalogue: CatalogueReader
     prompts: PromptOperations
     authentication: Authentication
+    admission: Admission
     keys: KeyOperations
     quotas: QuotaOperations
     audit: AuditOperations
@@ -125,6 +127,7 @@ def make_operations(ports: Ports, settings: Settings) -> Operations:
         catalogue=catalogue,
         prompts=PromptOperations(catalogue, settings.limits),
         authentication=authentication,
+        admission=Admission(authentication, quotas),
         keys=keys,
         quotas=quotas,
         audit=AuditOperations(ports.audit, ports.clock, keep_seconds=settings.audit_retention_seconds),

@@ -12,8 +12,10 @@ from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.quota import DAY_SECONDS, QuotaExceeded, QuotaOf, Quotas, RateExceeded
 from vardy_worker.contracts.user import Scope
 from vardy_worker.logs import get_logger
+from vardy_worker.ports import Outdated
 
 if TYPE_CHECKING:
+    from vardy_api.operations.authentication import Recalled
     from vardy_api.operations.caller import Caller
     from vardy_api.operations.keys import KeyOperations
     from vardy_worker.contracts.quota import Quota
@@ -53,6 +55,22 @@ class QuotaOperations:
         refused = self._rates.take(QuotaOf.KEY, caller.key.id, per_minute) if per_minute else None
         if refused is not None:
             raise self.refusal(caller, refused)
+
+    def admit_recalled(self, recalled: Recalled) -> bool:
+        """As `admit`, if the key is still what is remembered of it.
+
+        False where it is not, where the key has no rate, and where the store cannot count: nothing was counted.
+        """
+        per_minute = self._of_key(recalled.caller.key).requests_per_minute
+        if not per_minute:
+            return False
+        match self._rates.take_of_key(recalled.document, per_minute):
+            case RateExceeded() as refused:
+                raise self.refusal(recalled.caller, refused)
+            case Outdated():
+                return False
+            case None:
+                return True
 
     def of(self, caller: Caller) -> Quotas:
         """What a job that the caller submits is submitted under."""

@@ -39,7 +39,7 @@ from vardy_worker.ports.judge import Judge, JudgeCache
 from vardy_worker.ports.keys import KeyUses
 from vardy_worker.ports.model import Model
 from vardy_worker.ports.queue import Queue
-from vardy_worker.ports.rates import Rates
+from vardy_worker.ports.rates import Outdated, Rates
 from vardy_worker.ports.rules import PlanFacts, RuleEngine
 from vardy_worker.ports.sandbox import Sandbox
 
@@ -77,6 +77,7 @@ __all__ = [
     "Missing",
     "Model",
     "NotClaimed",
+    "Outdated",
     "PlanFacts",
     "Presence",
     "Queue",

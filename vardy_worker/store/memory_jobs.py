@@ -45,7 +45,7 @@ from vardy_worker.store.events import event_place, tells_status
 from vardy_worker.store.keys import status_index
 from vardy_worker.store.memory_accounts import MemoryAccounts
 from vardy_worker.store.memory_audit import MemoryAuditTrail
-from vardy_worker.store.memory_rates import MemoryRates
+from vardy_worker.store.memory_rates import MemoryBuckets
 from vardy_worker.store.memory_totals import MemoryTotals
 from vardy_worker.store.seen import LOOK_FIELDS, decode_seen
 
@@ -107,7 +107,7 @@ class MemoryJobStore:
         self._claims: dict[tuple[str, str], tuple[str, str, int]] = {}
         self._totals = MemoryTotals(clock)
         self._accounts = MemoryAccounts(clock)
-        self.rates = MemoryRates(clock)
+        self._buckets = MemoryBuckets(clock)
         self._listeners: list[Callable[[str, Status | None], None]] = []
 
     def on_change(self, listener: Callable[[str, Status | None], None]) -> None:
@@ -149,7 +149,7 @@ class MemoryJobStore:
         exceeded = self._accounts.refusal(record)
         if exceeded is not None or not per_minute:
             return exceeded
-        return self.rates.take(QuotaOf.USER, record.submission.user.id, per_minute)
+        return self._buckets.take(QuotaOf.USER, record.submission.user.id, per_minute)
 
     def submitted_under(self, claim: IdempotencyClaim) -> Replayed | KeyReused | None:
         """See `JobStore.submitted_under`."""
