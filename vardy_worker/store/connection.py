@@ -11,7 +11,7 @@ from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
-from redis.connection import parse_url
+from redis.connection import ConnectionPool
 from redis.exceptions import (
     AuthenticationError,
     BusyLoadingError,
@@ -111,12 +111,24 @@ def _require_server(url: str) -> None:
     """Raises `ValueError` where the store and Celery would not read the same server and database."""
     if url.partition("://")[0] in SENTINEL_SCHEMES:
         return
-    parse_url(url)  # type: ignore[no-untyped-call] # redis-py has no types for it
+    _require_options(ConnectionPool.from_url(url))
     parts = urlsplit(url)
     database = parts.path.strip("/")
     # redis-py takes database 0 for what is no number.
     if parts.scheme != "unix" and database and not (database.isascii() and database.isdigit()):
         raise ValueError("the database is no number")
+
+
+def _require_options(pool: ConnectionPool) -> None:
+    """Raises `SettingsError` for an option of the address that a connection, once it is made, would not take."""
+    try:
+        pool.connection_class(**pool.connection_kwargs)
+    except (TypeError, RedisError):
+        msg = (
+            "VARDY_REDIS_URL has an option after its `?` that redis-py does not know, or with a value it does not take."
+        )
+        # Not their own words, which may repeat a value.
+        raise SettingsError(msg, details={"setting": "VARDY_REDIS_URL"}) from None
 
 
 # What a server that is there, but cannot serve now, begins its refusal with.

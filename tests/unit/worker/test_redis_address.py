@@ -75,6 +75,21 @@ def test_what_is_no_address_of_a_server_stops_every_process_with_one_sentence(ur
         assert "secret" not in refused.value.message
 
 
+@pytest.mark.parametrize(
+    "url", ["redis://h?secret=1", "rediss://h?ssl_cert_reqs=secret", "redis://h?ssl_keyfile=secret"]
+)
+def test_an_option_that_no_connection_takes_stops_every_process_with_one_sentence(url: str) -> None:
+    for start in (connect, connect_async, lambda given: make_celery(load_settings(redis_url=given))):
+        with pytest.raises(SettingsError, match="VARDY_REDIS_URL has an option after its `\\?` that") as refused:
+            start(url)
+        assert "secret" not in refused.value.message
+
+
+@pytest.mark.parametrize("url", ["redis://h?max_connections=3&socket_timeout=2", "rediss://h?ssl_ca_certs=/ca.pem"])
+def test_options_that_connections_or_their_pool_take_are_taken(url: str) -> None:
+    connect(url).close()
+
+
 def test_secrets_are_not_shown() -> None:
     address = sentinel_address("redis+sentinel://user:secret@h/main?sentinel_password=hidden")
     assert "secret" not in repr(address)
