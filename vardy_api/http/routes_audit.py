@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query
@@ -20,8 +21,9 @@ from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.view import milliseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from vardy_api.operations.caller import Caller
     from vardy_worker.ports import LogLine
 
 router = APIRouter(prefix="/v1/audit", tags=["administration"], route_class=JsonRoute)
@@ -104,14 +106,17 @@ def export_audit(
 ) -> Response:
     """Every entry as it is stored, so that it can be kept elsewhere and be checked without this service.
 
-    What was cut off is gone on with after the `place` of the last whole line.
+    What was cut off is gone on with after the `place` of the last whole line. An export whose key
+    ends is cut off.
     """
     batches = use.audit.export(caller, after=after, limit=limit)
-    return StreamingResponse(_lines(batches), media_type=MEDIA_TYPE)
+    return StreamingResponse(_lines(batches, partial(use.authentication.recheck, caller)), media_type=MEDIA_TYPE)
 
 
-def _lines(batches: Iterator[Sequence[LogLine]]) -> Iterator[bytes]:
+def _lines(batches: Iterator[Sequence[LogLine]], recheck: Callable[[], Caller]) -> Iterator[bytes]:
     for batch in batches:
+        # Never ended as if that were all: who exports must see that lines are missing.
+        recheck()
         yield b"".join(_line(logged) for logged in batch)
 
 

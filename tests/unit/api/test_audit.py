@@ -13,13 +13,15 @@ import pytest
 from tests.support.api import ApiWorld, approve, run_body
 from tests.support.audit import actions, check, entries, note
 from tests.support.factories import ANA, LEA, LEO, NOW_MS
+from vardy_api.operations import audit as audit_operations
 from vardy_worker.contracts.audit import SETTINGS, Action, AuditState
 from vardy_worker.contracts.audit_chain import ChainCheck
+from vardy_worker.contracts.errors import RequestError
 from vardy_worker.contracts.journal import EffectRecord, EffectState
 from vardy_worker.contracts.policy import ApprovalNeed, Verdict
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import Scope
-from vardy_worker.ports import Change
+from vardy_worker.ports import Change, LogPart
 from vardy_worker.store.cursor import make_cursor
 
 if TYPE_CHECKING:
@@ -361,6 +363,29 @@ def test_a_check_names_the_first_entry_that_does_not_hold(api: ApiWorld, http: h
 def test_a_check_goes_on_only_from_a_cursor_of_its_own(http: httpx.Client, cursor: str) -> None:
     answer = http.get("/v1/audit/verify", params={"cursor": cursor})
     assert (answer.status_code, answer.json()["code"]) == (422, "cursor.invalid")
+
+
+def test_an_export_is_cut_off_when_its_key_is_revoked(api: ApiWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_operations, "EXPORT_BATCH", 1)
+    for _ in range(3):
+        api.job()
+    token = api.token(Scope.OPERATE)
+    key_id = api.operations.authentication.authenticate(token).key.id
+    admin = api.operations.authentication.authenticate(api.token(Scope.ADMIN))
+    log, read = api.trail.log, list[str]()
+
+    def revoked_after_two(*, after: str, limit: int) -> LogPart:
+        read.append(after)
+        if len(read) == 3:
+            api.operations.keys.revoke(admin, key_id)
+        return log(after=after, limit=limit)
+
+    monkeypatch.setattr(api.trail, "log", revoked_after_two)
+    with api.http(token) as http, pytest.raises(RuntimeError) as cut:
+        http.get("/v1/audit/export")
+    assert isinstance(cut.value.__cause__, RequestError)
+    assert cut.value.__cause__.code == "auth.invalid"
+    assert len(read) == 3
 
 
 def test_an_entry_that_is_no_json_any_more_is_exported_as_it_is(api: ApiWorld, http: httpx.Client) -> None:
