@@ -16,6 +16,7 @@ import time
 from contextlib import ExitStack
 from importlib import resources
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 import httpx
@@ -134,7 +135,7 @@ class Stack:
         # Known at once rather than after the server and the worker have started.
         _refuse_taken(self.port)
         self._refuse_half_scripted()
-        self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _make_folder(self.data_dir)
         if not self._redis_url:
             server = self._open.enter_context(EmbeddedServer(self.data_dir / "redis"))
             self._redis_url = server.url
@@ -247,6 +248,17 @@ class Stack:
             with os.fdopen(descriptor, "w", encoding="ascii") as file:
                 file.write(secrets.token_urlsafe(32))
         return path.read_text(encoding="ascii").strip()
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Made and removed: asking for the rights alone says nothing of a file system that is read-only.
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        msg = f"No data can be kept in {folder} ({error.strerror}); choose another folder with --data-dir."
+        raise SettingsError(msg, details={"folder": str(folder)}) from error
 
 
 def _refuse_taken(port: int) -> None:

@@ -98,6 +98,14 @@ def test_a_stack_whose_judge_alone_is_real_is_refused_before_anything_starts(tmp
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.parametrize("folder", ["file", "file/data"])
+def test_a_folder_that_can_keep_no_data_is_named_before_anything_starts(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SettingsError, match="choose another folder with --data-dir") as refused:
+        Stack(data_dir=tmp_path / folder, show=lambda *_: None, environment={"VARDY_JUDGE_MODEL": ""}).__enter__()
+    assert str(tmp_path / folder) in refused.value.message
+
+
 def test_a_server_that_cannot_start_names_its_log(tmp_path: Path) -> None:
     (tmp_path / "appendonlydir").write_text("not a folder", encoding="utf-8")
     with pytest.raises(SettingsError, match=r"valkey\.log") as refused:
