@@ -129,7 +129,8 @@ def _refuse_redirect(reply: Reply) -> None:
 def read_problem(reply: Reply) -> Problem:
     """The problem of an answer that is an error, also when something between answered it."""
     try:
-        return Problem.model_validate_json(reply.content, extra="ignore")
+        told = Problem.model_validate_json(reply.content, extra="ignore")
+        return told.model_copy(update={"status": reply.status})
     except ValidationError:
         return Problem(
             type="about:blank",

@@ -142,7 +142,7 @@ _SERVER_FAULT = 500
 def problem_error(problem: Problem, *, retry_after_seconds: float | None = None) -> VardyProblem:
     """The exception of a problem. Without a header that says when to try again, its details may say it."""
     told = problem.details.get("retry_after_seconds")
-    if retry_after_seconds is None and isinstance(told, int | float):
+    if retry_after_seconds is None and isinstance(told, int | float) and told >= 0:
         retry_after_seconds = float(told)
     kind = _BY_STATUS.get(problem.status, ServiceFailed if problem.status >= _SERVER_FAULT else Invalid)
     return kind(problem, retry_after_seconds=retry_after_seconds)

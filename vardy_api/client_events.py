@@ -40,6 +40,7 @@ EMPTY_STREAM_SECONDS = 1.0
 LOOK_SECONDS = 5.0
 """How often a job that is settled but may go on is looked at where streams do not come through."""
 
+PLACE_DIGITS_MAX: Final = 18
 KNOWN_TYPES: Final = frozenset(get_args(EventType))
 NOTHING_MORE = 204
 GATEWAY_TIMEOUT = 504
@@ -97,13 +98,14 @@ class EventFlows(WaitingFlows):
                 break
             if heard.retry_ms is not None:
                 reader.pause_seconds = min(max(heard.retry_ms / 1000, 0.0), RETRY_AFTER_SECONDS_MAX)
-            if not heard.data:
+            # Something on the way may drop `Last-Event-ID`, and so tell a stream from its begin.
+            if not heard.data or _place(heard.id) <= _place(reader.place):
                 continue
             told = True
             if heard.type in KNOWN_TYPES:
                 yield Item(calls.read_event(heard.data))
             # A message of a kind that a newer service added is passed by, but not read again.
-            reader.place = heard.id or reader.place
+            reader.place = heard.id
         if isinstance(heard, Lost) and heard.silent and not told:
             reader.unheard = True
         elif not told or isinstance(heard, Lost):
@@ -153,6 +155,12 @@ class EventFlows(WaitingFlows):
                 if not reader.follow or not TRANSITIONS[job.status]:
                     return
                 yield Pause(LOOK_SECONDS)
+
+
+def _place(event_id: str) -> int:
+    """Where in the job's stream an event is; 0 for an id that is none."""
+    is_one = len(event_id) <= PLACE_DIGITS_MAX and event_id.isascii() and event_id.isdecimal()
+    return int(event_id) if is_one else 0
 
 
 def _call(reader: _Followed) -> calls.Call[None]:

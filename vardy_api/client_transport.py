@@ -75,8 +75,9 @@ def trust(url: str) -> ssl.SSLContext | bool:
 
 def key_headers(api_key: str | None, via: Via) -> dict[str, str]:
     """The headers of every request. Raises `ClientError` for what is no key."""
-    key = (api_key if api_key is not None else os.environ.get("VARDY_API_KEY", "")).strip()
-    if not (key.isascii() and key.isprintable()):
+    given = os.environ.get("VARDY_API_KEY", "") if api_key is None else api_key
+    key = given.strip() if isinstance(given, str) else None
+    if key is None or not (key.isascii() and key.isprintable()):
         raise ClientError("The API key has characters that no key has.", code="auth.invalid")
     headers = {"User-Agent": "vardy-python", "Accept": "application/json", "Vardy-Via": via}
     return headers | ({"Authorization": f"Bearer {key}"} if key else {})

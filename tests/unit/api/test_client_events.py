@@ -111,6 +111,19 @@ def test_a_stream_that_ends_without_a_word_is_not_opened_again_in_a_rush(kind: K
     assert script.pauses == [1.0, 1.0]
 
 
+def test_a_stream_that_is_told_from_its_begin_again_tells_nothing_twice(kind: Kind) -> None:
+    script = Script(stream(told(1, 2)), stream(told(1, 2)), stream(told(1, 2, 3), BROKEN), stream(told(2, 3, 10)), END)
+    assert heard(script, kind) == ["1", "2", "3", "10"]
+    assert script.pauses == [1.0, 0.2]
+
+
+@pytest.mark.parametrize("message", [b"data: {\n\n", b"id: x\ndata: {}\n\n", b"id: " + b"9" * 5000 + b"\ndata: {}\n\n"])
+def test_messages_that_no_job_has_are_passed_by_and_not_asked_for_in_a_rush(kind: Kind, message: bytes) -> None:
+    script = Script(stream(message), stream(message, told(1)), END)
+    assert heard(script, kind) == ["1"]
+    assert script.pauses == [1.0]
+
+
 def test_a_service_that_stays_away_is_unreachable_after_half_a_minute(kind: Kind) -> None:
     script = Script(stream(told(1)), httpx.ConnectError("refused"))
     with pytest.raises(Unreachable), script.client(kind) as vardy:

@@ -15,6 +15,7 @@ from vardy_api.client import Vardy
 from vardy_api.client_asyncio import AsyncVardy
 from vardy_api.client_errors import (
     ClientError,
+    NotFound,
     RateLimited,
     ServiceFailed,
     Unreachable,
@@ -132,6 +133,7 @@ def test_an_answer_that_cannot_be_decoded_is_a_lost_one(kind: Kind) -> None:
         ({"Retry-After": "soon"}, 0.2),
         ({"Retry-After": "-5"}, 0.2),
         ({"Retry-After": "nan"}, 0.2),
+        ({"Retry-After": "Thu, 01 Jan 99999999999999999999 00:00:00 GMT"}, 0.2),
         ({}, 0.2),
     ],
 )
@@ -156,6 +158,21 @@ def test_details_say_when_to_come_again_where_something_on_the_way_took_the_head
     with pytest.raises(RateLimited) as raised:
         script.client(kind).recipes()
     assert (raised.value.retry_after_seconds, len(script.requests)) == (5000, 1)
+
+
+@pytest.mark.parametrize("seconds", ["-5", "NaN", '"soon"', "null"])
+def test_details_that_say_no_time_are_passed_by(kind: Kind, seconds: str) -> None:
+    body = '{"type": "", "title": "", "status": 429, "detail": "No.", "code": "quota.exceeded", "details": '
+    script = Script(httpx.Response(429, text=body + f'{{"retry_after_seconds": {seconds}}}}}'), EMPTY)
+    assert script.client(kind).recipes() == ()
+    assert script.pauses == [0.2]
+
+
+def test_a_problem_has_the_status_that_was_answered_whatever_its_document_says(kind: Kind) -> None:
+    body = {"type": "", "title": "", "status": 200, "detail": "No.", "code": "job.not_found"}
+    with pytest.raises(NotFound) as raised:
+        Script(httpx.Response(404, json=body)).client(kind).get("job_1")
+    assert raised.value.status == 404
 
 
 def test_a_service_that_is_always_busy_ends_in_the_error_that_says_when(kind: Kind) -> None:
@@ -385,13 +402,13 @@ def test_several_threads_share_one_client(api: ApiWorld, vardy: Vardy) -> None:
     assert seen == [job.id] * 8
 
 
-@pytest.mark.parametrize("key", ["vk_b\u00e4d", "vk_1\nX-Other: 1", "vk_\x00"], ids=ascii)
-def test_a_key_that_no_header_can_carry_is_refused_without_repeating_it(key: str) -> None:
+@pytest.mark.parametrize("key", ["vk_b\u00e4d", "vk_1\nX-Other: 1", "vk_\x00", b"vk_1", 5], ids=ascii)
+def test_a_key_that_no_header_can_carry_is_refused_without_repeating_it(key: Any) -> None:
     for client in (Vardy, AsyncVardy):
         with pytest.raises(ClientError) as raised:
             client("http://vardy", api_key=key)
         assert raised.value.code == "auth.invalid"
-        assert key not in raised.value.message
+        assert str(key) not in raised.value.message
 
 
 def test_a_key_may_end_in_the_newline_of_the_file_it_was_read_from(api: ApiWorld, kind: Kind) -> None:
