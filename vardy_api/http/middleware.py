@@ -31,6 +31,8 @@ SECURITY_HEADERS = {
 
 BODY_SECONDS_MAX: Final = 30.0
 """From the end of the headers to the end of the body."""
+BODIES_BYTES_MAX: Final = 256 * 1024 * 1024
+"""Of all bodies that are arriving, whoever sends them: nobody has been asked for a key yet."""
 
 
 class SecurityHeaders:
@@ -78,17 +80,35 @@ class UnexpectedErrors:
             await problem_response(unexpected(error))(scope, receive, send)
 
 
+_BUSY: Final = problem("service.busy", "As many bodies as the service takes at once are arriving; try again shortly.")
+
+
+class _TooMuchAtOnceError(Exception):
+    """More bodies are arriving than the process takes."""
+
+
 class BodyLimit:
     """Reads the whole body before anything else does, and refuses one above `bytes_max`, or later than `seconds_max`.
 
     The limit is small, so reading ahead costs little, and it holds for bodies that do not
-    say their length. No thread waits for a body.
+    say their length. No thread waits for a body. Of all bodies that arrive at once, what is above
+    `arriving_max` bytes is refused, too.
     """
 
-    def __init__(self, app: ASGIApp, *, bytes_max: int, seconds_max: float = BODY_SECONDS_MAX) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        bytes_max: int,
+        seconds_max: float = BODY_SECONDS_MAX,
+        arriving_max: int = BODIES_BYTES_MAX,
+    ) -> None:
         self._app = app
         self._bytes_max = bytes_max
         self._seconds_max = seconds_max
+        # One body always fits.
+        self._arriving_max = max(arriving_max, 2 * bytes_max)
+        self._arriving = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one connection."""
@@ -105,6 +125,9 @@ class BodyLimit:
         except TimeoutError:
             await self._refuse_pace(scope, receive, send)
             return
+        except _TooMuchAtOnceError:
+            await problem_response(_BUSY, {"Connection": "close"})(scope, receive, send)
+            return
         if body is None:
             return
         if len(body) > self._bytes_max:
@@ -113,15 +136,22 @@ class BodyLimit:
         await self._app(scope, _replaying(bytes(body), receive), send)
 
     async def _read(self, receive: Receive) -> bytearray | None:
-        """The body, cut soon after it is too large; None when the client left."""
+        """The body, cut soon after it is too large; None when the client left. Raises `_TooMuchAtOnceError`."""
         body = bytearray()
         more = True
-        while more and len(body) <= self._bytes_max:
-            message = await receive()
-            if message["type"] != "http.request":
-                return None
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
+        try:
+            while more and len(body) <= self._bytes_max:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return None
+                part = message.get("body", b"")
+                body += part
+                self._arriving += len(part)
+                if self._arriving > self._arriving_max:
+                    raise _TooMuchAtOnceError
+                more = message.get("more_body", False)
+        finally:
+            self._arriving -= len(body)
         return body
 
     async def _refuse_size(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -159,6 +159,38 @@ def test_a_length_that_lies_does_not_help(length: str) -> None:
     assert sent[0]["status"] == 413
 
 
+def test_bodies_that_arrive_at_once_are_bounded_together_and_those_that_came_make_room() -> None:
+    app = BodyLimit(echo, bytes_max=10, arriving_max=20)
+
+    async def post(go_on: asyncio.Event) -> list[Message]:
+        sent: list[Message] = []
+        parts = [b"12345678", b"90"]
+
+        async def receive() -> Message:
+            if len(parts) == 1:
+                await go_on.wait()
+            return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts)}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        scope: Scope = {"type": "http", "method": "POST", "headers": [(b"transfer-encoding", b"chunked")]}
+        await app(scope, receive, send)
+        return sent
+
+    async def three_and_then_one() -> list[list[Message]]:
+        go_on = asyncio.Event()
+        slow = [asyncio.create_task(post(go_on)) for _ in range(3)]
+        await slow[2]
+        go_on.set()
+        return [*await asyncio.gather(*slow), await post(go_on)]
+
+    *taken, refused, later = asyncio.run(three_and_then_one())
+    assert [each[1]["body"] for each in (*taken, later)] == [b"1234567890"] * 3
+    assert (refused[0]["status"], json.loads(refused[1]["body"])["code"]) == (503, "service.busy")
+    assert (b"connection", b"close") in refused[0]["headers"]
+
+
 def test_nothing_is_served_to_a_client_that_left() -> None:
     async def gone(_: Scope, __: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 500, "headers": []})
