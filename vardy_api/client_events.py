@@ -28,8 +28,9 @@ from vardy_api.client_flows import (
 )
 from vardy_api.client_waiting import WaitingFlows
 from vardy_api.shapes import EventView
+from vardy_worker.contracts.errors import DISCARDED
 from vardy_worker.contracts.events import EventType
-from vardy_worker.contracts.status import TRANSITIONS
+from vardy_worker.contracts.status import is_over
 
 if TYPE_CHECKING:
     from vardy_api.client_calls import Reply
@@ -152,9 +153,15 @@ class EventFlows(WaitingFlows):
                 yield from self._heard(reader)
                 continue
             if (yield from self._is_over(reader, opened)):
-                if not reader.follow or not TRANSITIONS[job.status]:
+                if not reader.follow or _has_ended(job):
                     return
                 yield Pause(LOOK_SECONDS)
+
+
+def _has_ended(job: JobView) -> bool:
+    """Whether nothing can become of the job any more, by what the service ends a stream for."""
+    given_up = job.erased_at is not None or (job.error is not None and job.error.code == DISCARDED)
+    return given_up or is_over(job.status, has_plan=job.plan is not None)
 
 
 def _place(event_id: str) -> int:

@@ -11,6 +11,7 @@ import pytest
 from tests.support.clients import Chunks, Kind, Script, stream
 from vardy_api.client_errors import ClientError, NotFound, RateLimited, Unauthorized, Unreachable
 from vardy_api.shapes import EventView
+from vardy_worker.contracts.status import Status
 
 if TYPE_CHECKING:
     from tests.support.api import ApiWorld
@@ -173,3 +174,37 @@ def test_where_streams_do_not_come_through_events_are_told_when_the_job_has_sett
     assert heard(script, kind) == ["1", "2"]
     stream_ones = [request.url.path.endswith("/events") for request in script.requests]
     assert stream_ones == [True, False, False, True, False, True]
+
+
+def as_job(api: ApiWorld, status: Status) -> httpx.Response:
+    with api.vardy() as inside:
+        job = inside.get(api.job().id).model_dump(mode="json", by_alias=True)
+    return httpx.Response(200, json=job | {"status": status.value, "settled": True})
+
+
+def test_a_follower_without_streams_looks_again_while_something_can_become_of_the_job(
+    api: ApiWorld, kind: Kind
+) -> None:
+    pending, done = as_job(api, Status.PENDING_APPROVAL), as_job(api, Status.SUCCESS)
+    script = Script(SILENT, pending, stream(told(1)), pending, END, done, stream(told(2)), done, END)
+    assert heard(script, kind, follow=True) == ["1", "2"]
+    assert script.pauses == [5.0]
+
+
+def test_a_follower_without_streams_ends_with_a_job_that_nobody_can_requeue(api: ApiWorld, kind: Kind) -> None:
+    failed = as_job(api, Status.FUNCTION_ERROR)
+    script = Script(SILENT, failed, stream(told(1)), failed, END)
+    assert heard(script, kind, follow=True) == ["1"]
+    assert script.pauses == []
+
+
+def test_patience_begins_anew_with_every_stream_that_was_there(kind: Kind) -> None:
+    away = [httpx.ConnectError("refused")] * 5
+    script = Script(stream(told(1), BROKEN), *away, stream(told(2), BROKEN), *away, stream(told(3)), END)
+    assert heard(script, kind) == ["1", "2", "3"]
+
+
+def test_a_stream_that_falls_silent_after_it_told_something_is_opened_again(kind: Kind) -> None:
+    script = Script(stream(told(1), SILENT), stream(told(2)), END)
+    assert heard(script, kind) == ["1", "2"]
+    assert resumed_at(script) == [None, "1", "2"]

@@ -243,6 +243,14 @@ def test_a_wait_goes_on_by_shorter_polls_where_long_ones_are_cut(
     assert service.script.seconds == 100
 
 
+def test_a_poll_that_broke_at_once_was_not_cut_for_being_held(api: ApiWorld, kind: Kind) -> None:
+    running = httpx.Response(200, json=job_body(api))
+    done = httpx.Response(200, json=job_body(api) | {"status": "SUCCESS", "settled": True})
+    script = Script(httpx.ReadError("reset"), running, done)
+    assert script.client(kind).wait("job_1").status is Status.SUCCESS
+    assert [request.url.params.get("wait") for request in script.requests] == ["60", None, "60"]
+
+
 def test_a_submission_whose_held_answer_is_cut_is_sent_again_unheld(api: ApiWorld, kind: Kind) -> None:
     service = Cutting(api, cuts_after=30, settles_after=50, answer=httpx.Response(504))
     assert service.script.client(kind).run("how much?", user="ana").status is Status.SUCCESS

@@ -9,10 +9,11 @@ import pytest
 
 from tests.support.api import ApiWorld, explore_body, run_body
 from tests.support.factories import ANA, LEA, NOW_MS
+from tests.support.life import caller
 from vardy_api.client_errors import RateLimited
 from vardy_api.shapes import UsageView
 from vardy_worker.contracts.job import Usage
-from vardy_worker.contracts.quota import QuotaOf
+from vardy_worker.contracts.quota import QuotaOf, RateExceeded
 from vardy_worker.contracts.status import Status
 from vardy_worker.contracts.user import Scope, User
 
@@ -42,6 +43,15 @@ def spend(api: ApiWorld, job_id: str, tokens: int, cost_usd: float) -> None:
 
 
 # --- rates --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("wait_ms", "seconds"), [(1, 1), (1000, 1), (1001, 2)])
+def test_the_time_to_wait_is_told_in_whole_seconds_and_never_too_short(
+    api: ApiWorld, wait_ms: int, seconds: int
+) -> None:
+    limited = RateExceeded(of=QuotaOf.KEY, maximum=60, wait_ms=wait_ms)
+    refused = api.app.state.operations.quotas.refusal(caller(), limited)
+    assert refused.details["retry_after_seconds"] == seconds
 
 
 def test_a_key_above_its_rate_is_told_when_to_come_again(loop_thread: LoopThread) -> None:
