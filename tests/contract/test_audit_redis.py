@@ -188,7 +188,10 @@ def test_a_wish_to_cancel_that_another_entry_overtakes_is_noted_once(
 
 def test_what_is_written_holds_no_key_that_nobody_trims(redis_world: RedisWorld) -> None:
     job = submitted(redis_world.store)
-    redis_world.store.change(Change(job.id, ANY, retain_seconds=60, audit=[note(at_ms=NOW_MS, reason="r")]))
+    told = [note(at_ms=NOW_MS, reason="r")]
+    redis_world.store.change(
+        Change(job.id, frozenset({Status.QUEUED}), to=Status.CANCELLED, retain_seconds=60, audit=told)
+    )
     redis_world.forward(86_400)
     redis_world.trail.trim(older_than_ms=1000, limit=10)
     redis_world.store.rebuild_due(grace_ms=0)
