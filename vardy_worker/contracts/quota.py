@@ -117,8 +117,8 @@ class QuotaExceeded(Contract):
             what, used = f"{self.maximum:,.0f} tokens", f"{self.used:,.0f}"
         else:
             what, used = f"{_dollars(self.maximum)} US dollars", _dollars(self.used)
-        minutes = -(-self.retry_after_seconds // 60)
-        ends = f"the next day begins at 00:00 UTC, in {minutes // 60} h {minutes % 60} min"
+        hours, minutes = divmod(-(-self.retry_after_seconds // 60), 60)
+        ends = f"the next day begins at 00:00 UTC, in {f'{hours} h ' if hours else ''}{minutes} min"
         return f"{whose} may spend {what} of model calls a day, and {used} are spent; {ends}."
 
 

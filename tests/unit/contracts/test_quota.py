@@ -28,7 +28,7 @@ from vardy_worker.contracts.quota import Quota, QuotaExceeded, QuotaOf, Quotas, 
             ),
             (
                 "The person may spend 2.5 US dollars",
-                "and 1,234.567 are spent; the next day begins at 00:00 UTC, in 0 h 1 min.",
+                "and 1,234.567 are spent; the next day begins at 00:00 UTC, in 1 min.",
             ),
         ),
     ],
