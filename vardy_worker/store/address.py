@@ -84,9 +84,11 @@ def redis_access(url: str) -> RedisAccess:
         hosts = tuple(host for host, _ in sentinels.sentinels)
         return RedisAccess(hosts, password="password" in sentinels.credentials, tls=sentinels.tls is not None)
     parts = urlsplit(url)
+    # redis-py takes it from either place.
+    password = bool(parts.password) or "password" in parse_qs(parts.query)
     if parts.scheme == "unix":
-        return RedisAccess((), password=bool(parts.password), tls=False)
-    return RedisAccess((parts.hostname or "localhost",), password=bool(parts.password), tls=parts.scheme == "rediss")
+        return RedisAccess((), password=password, tls=False)
+    return RedisAccess((parts.hostname or "localhost",), password=password, tls=parts.scheme == "rediss")
 
 
 def _credentials(text: str) -> dict[str, str]:

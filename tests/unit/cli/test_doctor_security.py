@@ -26,6 +26,7 @@ def key(key_id: str = "key_1", *scopes: Scope, **fields: object) -> ApiKey:
         ("redis://10.0.0.5:6379/0", RedisAccess(("10.0.0.5",), password=False, tls=False)),
         ("rediss://user:secret@redis.internal/0", RedisAccess(("redis.internal",), password=True, tls=True)),
         ("redis://:secret@[fd00::5]:6379/0", RedisAccess(("fd00::5",), password=True, tls=False)),
+        ("rediss://redis/0?password=secret", RedisAccess(("redis",), password=True, tls=True)),
         ("unix:///run/redis.sock", RedisAccess((), password=False, tls=False)),
         ("redis+sentinel://:secret@a,b:1/main", RedisAccess(("a", "b"), password=True, tls=False)),
         ("rediss+sentinel://a/main", RedisAccess(("a",), password=False, tls=True)),
