@@ -23,7 +23,7 @@ import httpx
 
 from vardy_api.client import Vardy
 from vardy_api.embedded import EmbeddedServer, free_port
-from vardy_api.operations.keys import KeyOperations
+from vardy_api.operations.keys import TOKEN_CHARACTERS_MIN, KeyOperations
 from vardy_api.processes import Child, start_child
 from vardy_api.shapes import KeyCreate
 from vardy_worker.clock import SystemClock
@@ -135,6 +135,7 @@ class Stack:
         # Known at once rather than after the server and the worker have started.
         _refuse_taken(self.port)
         self._refuse_half_scripted()
+        self._refuse_short_key()
         _make_folder(self.data_dir)
         if not self._redis_url:
             server = self._open.enter_context(EmbeddedServer(self.data_dir / "redis"))
@@ -145,6 +146,13 @@ class Stack:
         self._start_api()
         if self.uses_demo_shop:
             self._save_demo_recipes()
+
+    def _refuse_short_key(self) -> None:
+        given = self._given.get("VARDY_DEV_API_KEY")
+        if given and len(given) < TOKEN_CHARACTERS_MIN:
+            raise SettingsError(
+                f"VARDY_DEV_API_KEY has fewer than {TOKEN_CHARACTERS_MIN} characters; choose a longer one."
+            )
 
     def _refuse_half_scripted(self) -> None:
         """The scripted model takes the place of a provider, so that another judge might not be reached."""

@@ -98,6 +98,13 @@ def test_a_stack_whose_judge_alone_is_real_is_refused_before_anything_starts(tmp
     assert not (tmp_path / "data").exists()
 
 
+def test_a_chosen_key_that_is_too_short_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    environment = {"VARDY_JUDGE_MODEL": "", "VARDY_DEV_API_KEY": "fifteen-letters"}
+    with pytest.raises(SettingsError, match="VARDY_DEV_API_KEY has fewer than 16 characters"):
+        Stack(data_dir=tmp_path / "data", show=lambda *_: None, environment=environment).__enter__()
+    assert not (tmp_path / "data").exists()
+
+
 @pytest.mark.parametrize("folder", ["file", "file/data"])
 def test_a_folder_that_can_keep_no_data_is_named_before_anything_starts(tmp_path: Path, folder: str) -> None:
     (tmp_path / "file").touch()
