@@ -152,9 +152,9 @@ def _written(value: object, at: str) -> str:
 
 
 def _segment(part: str | int) -> str:
-    text = _written(part, "path")
+    text = _written(part, "/id")
     if not text:
-        raise unfit({"at": "path", "message": "an id or a name is empty"})
+        raise unfit({"at": "/id", "message": "an id or a name is empty"})
     # Clients and proxies take one or two dots by themselves for another address.
     return quote(text, safe="") if text.strip(".") or len(text) > 2 else text.replace(".", "%2E")  # noqa: PLR2004 - `.` and `..`
 

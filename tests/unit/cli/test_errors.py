@@ -237,3 +237,13 @@ def test_an_interrupted_wait_says_that_the_job_goes_on(cli: Cli, world: ApiWorld
     ran = cli("jobs", "wait", job.id)
     assert ran.code == ExitCode.INTERRUPTED
     assert f"vardy jobs wait {job.id}" in ran.err
+
+
+@pytest.mark.parametrize("words", [("jobs", "show"), ("recipes", "show"), ("commits", "show"), ("keys", "revoke")])
+@pytest.mark.parametrize("name", ["", "a" * 5000])
+def test_an_id_that_no_request_can_have_is_a_mistake_in_the_command(
+    cli: Cli, words: tuple[str, ...], name: str
+) -> None:
+    ran = cli(*words, name, *(("--yes",) if words[0] == "keys" else ()))
+    assert (ran.code, "Traceback" in ran.err) == (ExitCode.USAGE, False), ran.err
+    assert "do not fit: id" in ran.err
