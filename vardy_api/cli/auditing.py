@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,9 +125,12 @@ def export(session: Session, *, to: str, append: bool) -> Shown:
     path = Path(to)
     try:
         place = _last_place(path) if append and path.exists() else ""
+        lines = session.client.export_audit(after=place)
+        # Asked for first: a refusal leaves no empty file, which the next try would not go on with.
+        first = next(lines, None)
         with path.open("ab" if append else "xb") as stream, shown_progress(session, "export") as advance:
             entries = 0
-            for line in session.client.export_audit(after=place):
+            for line in chain(() if first is None else (first,), lines):
                 stream.write(line + b"\n")
                 entries += 1
                 place = str(json.loads(line)["place"])

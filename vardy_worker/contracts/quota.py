@@ -102,8 +102,8 @@ class QuotaExceeded(Contract):
 
     of: QuotaOf
     limit: str
-    maximum: float
-    used: float
+    maximum: int | float
+    used: int | float
     retry_after_seconds: int
 
     @property

@@ -199,6 +199,8 @@ def test_unsettled_jobs_at_once_are_limited_for_keys_and_people(loop_thread: Loo
             "retry_after_seconds": 5,
         }
         assert refused.headers["Retry-After"] == "5"
+        # 1 and 1.0 are equal: numbers of jobs are whole ones.
+        assert '"maximum":1,"used":1,' in refused.text
         spend(api, first, 0, 0)
         assert submitted(http).status_code == 202
 

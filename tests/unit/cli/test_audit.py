@@ -183,6 +183,17 @@ def test_an_export_goes_on_where_the_file_ends_even_in_the_middle_of_a_line(
     assert cli("audit", "verify", "--file", str(file), "--json").json["entries"] == 6
 
 
+def test_an_export_that_is_refused_leaves_no_file_in_the_way_of_the_next(
+    cli: Cli, world: ApiWorld, tmp_path: Path
+) -> None:
+    noted(world, 3)
+    file = tmp_path / "audit.jsonl"
+    cli.token, admin = world.token(Scope.SUBMIT), cli.token
+    assert cli("audit", "export", "--to", str(file)).code == ExitCode.ERROR
+    cli.token = admin
+    assert cli("audit", "export", "--to", str(file)).code == ExitCode.OK
+
+
 def test_a_file_that_is_no_export_is_not_gone_on_with(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     for text in ("Buy milk.\nAnd bread.\n", "Buy milk."):
