@@ -26,6 +26,7 @@ from vardy_api.client_transport import trust
 from vardy_worker.contracts.status import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from tests.support.api import ApiWorld
@@ -88,6 +89,18 @@ def test_a_lost_answer_to_a_decision_is_not_sent_again(api: ApiWorld, vardy: Var
     with pytest.raises(Unreachable):
         vardy.approve(job, user=LEA)
     assert len(api.transport.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda vardy: vardy.rotate_key("key_1"), lambda vardy: vardy.create_key(["read"])],
+    ids=["rotate", "create"],
+)
+def test_what_hands_out_a_secret_is_not_sent_again(kind: Kind, call: Callable[[Vardy], object]) -> None:
+    script = Script(httpx.ReadError("connection reset"))
+    with pytest.raises(Unreachable):
+        call(script.client(kind))
+    assert len(script.requests) == 1
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
@@ -158,6 +171,14 @@ def test_details_say_when_to_come_again_where_something_on_the_way_took_the_head
     with pytest.raises(RateLimited) as raised:
         script.client(kind).recipes()
     assert (raised.value.retry_after_seconds, len(script.requests)) == (5000, 1)
+
+
+def test_the_header_says_when_to_come_again_before_the_details_do(kind: Kind) -> None:
+    body = {"type": "", "title": "", "status": 429, "detail": "No.", "code": "rate.limited"}
+    limited = httpx.Response(429, json=body | {"details": {"retry_after_seconds": 9}}, headers={"Retry-After": "2"})
+    script = Script(limited, EMPTY)
+    assert script.client(kind).recipes() == ()
+    assert script.pauses == [2.0]
 
 
 @pytest.mark.parametrize("seconds", ["-5", "NaN", '"soon"', "null"])
