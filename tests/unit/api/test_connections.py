@@ -176,6 +176,14 @@ def test_what_follows_a_body_is_a_request_of_its_own(server: Served) -> None:
         assert [connection.answer().status, connection.answer().status] == [401, 200]
 
 
+def test_a_body_that_says_it_is_too_large_is_refused_before_any_of_it_comes(server: Served) -> None:
+    with wire(server.url) as connection:
+        connection.send(POST + b"Content-Length: 2000000\r\n\r\n")
+        answer = connection.answer()
+        assert (answer.status, answer.code) == (413, "request.too_large")
+        assert connection.is_closed()
+
+
 def test_the_chunks_of_each_body_are_counted_alone(server: Served) -> None:
     body = POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\n \r\n" * (CHUNKS_MAX * 2 // 3) + b"0\r\n\r\n"
     with wire(server.url) as connection:
