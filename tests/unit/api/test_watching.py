@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.factories import StillClock, queued_job
-from vardy_api.operations.watching import JobWatch
+from vardy_api.operations.watching import LOOK_SECONDS, JobWatch
 from vardy_worker.contracts.errors import StoreUnavailable
 from vardy_worker.contracts.status import Status
 from vardy_worker.ports import Change, Seen
@@ -81,6 +81,21 @@ def test_who_waits_for_the_end_costs_no_look_until_it_is_told() -> None:
             around.feed.told(around.job.id, Status.SUCCESS)
             await asyncio.wait_for(polling, SECONDS)
         assert around.store.looks == 0
+
+    asyncio.run(scenario())
+
+
+def test_who_follows_every_change_is_told_of_it_without_waiting_for_the_next_round() -> None:
+    async def scenario() -> None:
+        around = Around()
+        with around.watch.on(around.job.id) as watched:
+            runs = watched.until(lambda seen: seen is not None and seen.status is Status.RUNNING, SECONDS)
+            following = asyncio.create_task(runs)
+            await asyncio.sleep(0)
+            around.move(Status.QUEUED, Status.RUNNING)
+            around.feed.told(around.job.id, Status.RUNNING)
+            await asyncio.wait_for(following, LOOK_SECONDS / 2)
+        assert around.store.looks == 1
 
     asyncio.run(scenario())
 
