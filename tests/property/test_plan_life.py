@@ -369,8 +369,7 @@ class PlanLife(RuleBasedStateMachine):
             for event in self.life.store.events(job_id):
                 if event.type == "status":
                     after = Status(event.data["status"])
-                    allowed = MOVES.get(before, set()) if before else {S.QUEUED}
-                    assert after is before or after in allowed, (before, after)
+                    assert after in ({before, *MOVES.get(before, set())} if before else {S.QUEUED}), (before, after)
                     before = after
             assert self._job(job_id).status is before
 
