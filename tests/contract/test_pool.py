@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from vardy_api.embedded import EmbeddedServer
 
-TIMEOUT_SECONDS = 0.5
+TIMEOUT_SECONDS = 1.5
 CROWD = 10
 
 
